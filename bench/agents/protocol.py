@@ -1,0 +1,107 @@
+"""What the rest of the harness knows of an agent: how to start a session, and how to read its events."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from bench.config import AgentConfig, SessionKind
+from bench.sandbox import Layout, Mount
+
+
+class SkillPlace(Struct, frozen=True):
+    """A skill that a session finds in its working copy, at `path` as seen inside."""
+
+    name: str
+    path: str
+
+
+class SessionRequest(Struct, frozen=True, kw_only=True):
+    """What one session is asked to do. `artifact` is where it leaves its result, as seen inside."""
+
+    name: str
+    kind: SessionKind
+    prompt: str
+    artifact: str
+    skills: tuple[SkillPlace, ...]
+    effort: str | None
+    model: str | None
+    seed: int
+
+
+class SessionCommand(Struct, frozen=True, kw_only=True):
+    """How to start the agent for one session: everything but the working copy, home and limits."""
+
+    argv: tuple[str, ...]
+    stdin: bytes
+    environment: Mapping[str, str]
+    mounts: tuple[Mount, ...]
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """What sessions used. None is unknown, never zero; `source` says who measured it."""
+
+    input: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+    requests: int | None = None
+    source: Literal["gateway", "agent", "none"] = "none"
+
+
+class SessionReport(Struct, frozen=True, kw_only=True):
+    """What the parent-captured stream of one session says.
+
+    `status` is `completed`, `gave_up` (the agent ran into its own limits: it failed the task) or `error`
+    (the session broke: no, two or malformed result events, or the agent says so).
+    """
+
+    status: Literal["completed", "gave_up", "error"]
+    detail: str
+    usage: Usage
+    skills_used: tuple[str, ...] = ()
+    events: Mapping[str, int] = {}
+
+
+class StreamParser(Protocol):
+    """Reads one session's stdout incrementally and in bounded memory."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes; never raises on what an agent prints."""
+        ...
+
+    def close(self, code: int | None) -> SessionReport:
+        """The report, once the process ended with `code` (None: it did not exit by itself)."""
+        ...
+
+
+class Agent(Protocol):
+    """Drives one coding agent. An adapter holds no state of a session."""
+
+    name: str
+    version: str
+    digest: str
+    deterministic: bool
+    calls_model: bool
+    skill_root: str
+
+    def command(self, request: SessionRequest, layout: Layout) -> SessionCommand:
+        """How to start a session."""
+        ...
+
+    def parser(self) -> StreamParser:
+        """A fresh parser for one session's stdout."""
+        ...
+
+
+class AgentFactory(Protocol):
+    """What an entry point of `incumbent.agents` names: a schema for `options` and a way to make the agent."""
+
+    options_schema: Mapping[str, Any]
+
+    def create(self, config: AgentConfig) -> Agent:
+        """The agent as configured; AgentError says what is missing and how to get it."""
+        ...

@@ -1,0 +1,41 @@
+"""Composing, validating, the frozen configuration (the only importer of Hydra and OmegaConf)."""
+
+from bench.config.model import (
+    AgentConfig,
+    ArmSpec,
+    BudgetConfig,
+    Config,
+    ExecutorConfig,
+    LimitsConfig,
+    ModelConfig,
+    PromotionConfig,
+    ProposerConfig,
+    ReuseConfig,
+    Role,
+    SandboxConfig,
+    SessionKind,
+    SessionSpec,
+    SkillSpec,
+    SuiteConfig,
+    TaskFilter,
+)
+
+__all__ = [
+    "AgentConfig",
+    "ArmSpec",
+    "BudgetConfig",
+    "Config",
+    "ExecutorConfig",
+    "LimitsConfig",
+    "ModelConfig",
+    "PromotionConfig",
+    "ProposerConfig",
+    "ReuseConfig",
+    "Role",
+    "SandboxConfig",
+    "SessionKind",
+    "SessionSpec",
+    "SkillSpec",
+    "SuiteConfig",
+    "TaskFilter",
+]

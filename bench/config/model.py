@@ -1,0 +1,154 @@
+"""The frozen configuration: what one run depends on, as plain values."""
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+Role = Literal["incumbent", "candidate", "comparator", "control"]
+SessionKind = Literal["review", "plan", "work"]
+
+
+class SkillSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Where a skill lives: `root` holds the folder of the skill's name; `mirrors` are kept equal to it."""
+
+    root: str
+    mirrors: tuple[str, ...] = ()
+
+
+class SuiteConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which suite is measured. `path` is relative to the project's root; `prepare` is for `bench prepare`."""
+
+    name: str
+    path: str
+    learnings: str | None = None
+    prepare: dict[str, Any] | None = None
+
+
+class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which agent works in the cells; `options` belong to the agent and have its own schema."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class ModelConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which model the agent calls; `id` is null for an agent that calls none."""
+
+    name: str
+    id: str | None
+
+
+class SessionSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One session of an arm. `boundary` holds the glob patterns of paths that the session may change."""
+
+    kind: SessionKind
+    prompt: str
+    order: int = 1
+    boundary: tuple[str, ...] = ()
+
+
+class ArmSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A way of working under test. `family` is a folder of skills used instead of the project's own."""
+
+    role: Role
+    sessions: dict[str, SessionSpec]
+    candidate_of: str | None = None
+    skills: tuple[str, ...] = ()
+    family: str | None = None
+
+    def ordered_sessions(self) -> tuple[tuple[str, SessionSpec], ...]:
+        """The sessions with their names, by `order`, then name."""
+        return tuple(sorted(self.sessions.items(), key=lambda item: (item[1].order, item[0])))
+
+
+class LimitsConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What one process tree may use; null is no limit."""
+
+    memory_mb: int | None
+    processes: int | None
+    file_mb: int | None
+    open_files: int | None
+
+
+class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a command is confined. `workspace` chooses how private working copies are made."""
+
+    name: str
+    workspace: Literal["auto", "overlay", "reflink", "copy"]
+    scratch: str
+    limits: LimitsConfig
+    accept_no_containment: bool
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class ReuseConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which earlier rows may stand for cells; `none` measures everything."""
+
+    source: Literal["none"]
+
+
+class ExecutorConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What runs the cells."""
+
+    name: Literal["local"]
+
+
+class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a run may spend; null is no limit. `wall` is in seconds."""
+
+    cells: int | None
+    wall: float | None
+
+
+class ProposerConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What proposes a candidate. `unapplied` says what an earlier promotion that nobody applied does."""
+
+    name: str
+    queue: str | None
+    unapplied: Literal["offer", "build_on", "ignore"]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class PromotionConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which policy decides, on which split of the tasks."""
+
+    policy: str
+    split: Literal["all", "train", "holdout"]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class TaskFilter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which tasks of the suite are measured: glob patterns that must all match."""
+
+    id: str
+    class_: str = field(name="class")
+    split: str
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything a run depends on that a person chose. `proposer` and `promotion` are null for `bench`."""
+
+    name: str
+    campaign: str | None
+    effort: str | None
+    repeats: int
+    generations: int
+    workers: int
+    cpu_slots: int
+    seed: int
+    retries: int
+    timeout: float
+    breaker: int
+    include_expensive: bool
+    tasks: TaskFilter
+    skills: dict[str, SkillSpec]
+    suite: SuiteConfig
+    agent: AgentConfig
+    model: ModelConfig
+    arms: dict[str, ArmSpec]
+    sandbox: SandboxConfig
+    reuse: ReuseConfig
+    executor: ExecutorConfig
+    budget: BudgetConfig
+    proposer: ProposerConfig | None
+    promotion: PromotionConfig | None

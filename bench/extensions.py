@@ -1,0 +1,25 @@
+"""Finding agents, sandboxes, proposers and policies by name, among what is installed."""
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from bench.errors import ExtensionError
+from bench.text import did_you_mean
+
+
+def load_extension(group: str, name: str) -> Any:
+    """What the entry point `name` of `incumbent.<group>` names. ExtensionError lists those that there are."""
+    found = entry_points(group=f"incumbent.{group}")
+    matching = [point for point in found if point.name == name]
+    if not matching:
+        known = sorted({point.name for point in found})
+        raise ExtensionError(
+            f"no {group.rstrip('s')} is called {name!r}{did_you_mean(name, known)}\n"
+            f"  registered under incumbent.{group}: {', '.join(known) or 'none'}"
+        )
+    if len(matching) > 1:
+        owners = ", ".join(sorted(point.dist.name if point.dist else "?" for point in matching))
+        raise ExtensionError(
+            f"{name!r} is registered under incumbent.{group} more than once: {owners}; uninstall one"
+        )
+    return matching[0].load()

@@ -1,0 +1,141 @@
+"""The row: the record of one cell, defined once. `schemas/row.schema.json` is generated from it."""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from bench.agents import Usage
+from bench.config import Role
+from bench.scoring import ReviewScore
+
+SCHEMA_VERSION = 1
+
+Status = Literal["measured", "unusable", "failed", "stopped"]
+Kind = Literal[
+    "verify-failed", "oracle-failed", "tampered", "no-work-produced", "plan-missing", "agent-timeout",
+    "agent-gave-up", "skill-not-invoked",
+    "review-invalid", "evidence-unverified", "boundary-violated", "skill-changed",
+    "session-error", "provider-error", "infra-error", "cleanup-failure", "oracle-unavailable",
+    "cancelled", "budget-exhausted", "deadline", "breaker",
+]  # fmt: skip
+
+KINDS_OF_STATUS: dict[Status, frozenset[Kind]] = {
+    "measured": frozenset(
+        {
+            "verify-failed", "oracle-failed", "tampered", "no-work-produced", "plan-missing", "agent-timeout",
+            "agent-gave-up", "skill-not-invoked",
+        }
+    ),
+    "unusable": frozenset({"review-invalid", "evidence-unverified", "boundary-violated", "skill-changed"}),
+    "failed": frozenset(
+        {"session-error", "provider-error", "infra-error", "cleanup-failure", "oracle-unavailable"}
+    ),
+    "stopped": frozenset({"cancelled", "budget-exhausted", "deadline", "breaker"}),
+}  # fmt: skip
+
+
+class Identity(Struct, frozen=True, kw_only=True):
+    """Which cell this is, and what was asked to work in it."""
+
+    task: str
+    task_class: str
+    split: str
+    arm: str
+    role: Role
+    repeat: int
+    generation: int
+    plan: str
+    attempt: int
+    agent: str
+    agent_version: str
+    model: str | None
+    effort: str | None
+    seed: int
+
+
+class Provenance(Struct, frozen=True, kw_only=True):
+    """Digests of everything that the measurement depends on; null where the cell has no such thing."""
+
+    base_commit: str
+    sanitized_commit: str
+    template: str
+    prompt: str
+    setup: str
+    verify: str
+    oracle: str
+    oracle_command: str | None
+    assets: str
+    dependencies: str
+    skill: str | None
+    overlay: str | None
+    plugin: str | None
+    agent: str
+    harness: str
+    sandbox: str
+    configuration: str
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What came out. `kind` is null for a resolved measurement; `detail` is redacted and bounded."""
+
+    status: Status
+    kind: Kind | None
+    detail: str = ""
+    diagnostics: tuple[str, ...] = ()
+    resolved: bool = False
+    verify_passed: bool | None = None
+    oracle_passed: bool | None = None
+    skill_invoked: bool | None = None
+
+
+class Timings(Struct, frozen=True, kw_only=True):
+    """Wall-clock seconds per phase, and how many cells ran beside this one."""
+
+    workspace: float = 0.0
+    sessions: float = 0.0
+    verify: float = 0.0
+    oracle: float = 0.0
+    teardown: float = 0.0
+    total: float = 0.0
+    neighbours: int = 0
+    peak_memory: int | None = None
+
+
+class ChangeSummary(Struct, frozen=True, kw_only=True):
+    """How much the sessions changed; `patch` and `fingerprint` are digests."""
+
+    files: int
+    insertions: int
+    deletions: int
+    patch: str | None
+    fingerprint: str
+
+
+class Artifact(Struct, frozen=True):
+    """A file of the object store: SHA-256 and size in bytes."""
+
+    digest: str
+    size: int
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """The record of one cell. Unknown fields are refused on writing and kept out of sight on reading."""
+
+    schema_version: int
+    identity: Identity
+    provenance: Provenance
+    outcome: Outcome
+    score: ReviewScore | None
+    usage: Usage
+    sessions: dict[str, Usage]
+    timings: Timings
+    change: ChangeSummary | None
+    artifacts: dict[str, Artifact]
+    started_at: datetime
+    finished_at: datetime
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """(task, arm, repeat): the cell that this row records."""
+        return (self.identity.task, self.identity.arm, self.identity.repeat)

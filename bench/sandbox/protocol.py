@@ -1,0 +1,154 @@
+"""What the rest of the harness knows of a sandbox: one command in, one typed result out."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from bench.cancellation import Cancellation
+
+
+class ReadOnly(Struct, frozen=True, tag="read-only"):
+    """`source` of the host, seen at `target`, not writable."""
+
+    source: Path
+    target: str
+
+
+class Writable(Struct, frozen=True, tag="writable"):
+    """`source` of the host, seen at `target`, writable."""
+
+    source: Path
+    target: str
+
+
+class Layered(Struct, frozen=True, tag="layered"):
+    """Folders stacked at `target`, lowest first. What is written goes to `upper`, or is thrown away when it is
+    None and `throwaway`, or is refused. `work` is overlayfs's scratch folder beside `upper`.
+    """
+
+    lower: tuple[Path, ...]
+    target: str
+    upper: Path | None = None
+    work: Path | None = None
+    throwaway: bool = False
+
+
+Mount = ReadOnly | Writable | Layered
+
+
+class Limits(Struct, frozen=True):
+    """What a command's whole process tree may use; None is no limit. Sizes are bytes."""
+
+    memory: int | None = None
+    processes: int | None = None
+    file_size: int | None = None
+    open_files: int | None = None
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """One command to confine. `seconds` is its wall-clock limit; `keep` how many bytes of the head and of the
+    tail of each output stream are kept; `most_output` how many may be printed before it is stopped.
+    """
+
+    argv: tuple[str, ...]
+    directory: str
+    environment: Mapping[str, str]
+    mounts: tuple[Mount, ...]
+    seconds: float
+    stdin: bytes = b""
+    limits: Limits = Limits()
+    keep: int = 32 * 1024
+    most_output: int = 64 * 1024 * 1024
+
+
+class End(StrEnum):
+    """How a command ended."""
+
+    EXITED = "exited"
+    TIMEOUT = "timeout"
+    KILLED = "killed"  # by a signal that was not ours: out of memory, a crash
+    OVERFLOW = "output-overflow"
+    CANCELLED = "cancelled"
+    SPAWN_FAILED = "spawn-failed"
+
+
+class Captured(Struct, frozen=True):
+    """One output stream, drained to its end: its first and last bytes, and how many there were in all."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+    def text(self) -> str:
+        """Readable text: undecodable bytes replaced, a marker where the middle was dropped."""
+        dropped = self.size - len(self.head) - len(self.tail)
+        marker = f"\n[{dropped} bytes dropped]\n".encode() if dropped > 0 else b""
+        return (self.head + marker + self.tail).decode("utf-8", "replace")
+
+
+class ProcessResult(Struct, frozen=True, kw_only=True):
+    """What a confined command did. `code` is None unless it exited; `peak_memory` in bytes where it is known."""
+
+    end: End
+    code: int | None
+    detail: str
+    stdout: Captured
+    stderr: Captured
+    seconds: float
+    peak_memory: int | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.end is End.EXITED and self.code == 0
+
+
+class Layout(Struct, frozen=True):
+    """Where things are, as the confined command sees them."""
+
+    workspace: str
+    home: str
+    temporary: str
+    output: str
+
+    contained: bool = True
+
+    def seen(self, source: Path, target: str) -> str:
+        """The path of a mounted host file inside: `target`, or the host's own path where nothing is mounted."""
+        return target if self.contained else str(source)
+
+
+class Sandbox(Protocol):
+    """Confines commands. A backend passes the conformance suite of tests/bench/sandbox."""
+
+    name: str
+    contains: bool
+
+    def describe(self) -> Mapping[str, str]:
+        """Version and policy, as they enter a row's provenance."""
+        ...
+
+    def probe(self) -> None:
+        """Start a real command with the flags in use; SandboxUnavailable says which setting to change."""
+        ...
+
+    def can_layer(self) -> bool:
+        """Whether `Layered` mounts with an upper folder work here; probed once."""
+        ...
+
+    def layout(self, cell: Path) -> Layout:
+        """Where the parts of the cell folder `cell` (workspace, home, temporary, output) are seen inside."""
+        ...
+
+    def run(
+        self,
+        command: Command,
+        cancellation: Cancellation,
+        observe: Callable[[bytes], None] | None = None,
+    ) -> ProcessResult:
+        """Run to the end, kill the whole tree, and return. `observe` gets stdout's bytes as they arrive; an
+        exception that it raises stops the command and is raised again. SandboxError if confining failed.
+        """
+        ...

@@ -1,0 +1,112 @@
+"""What a suite is once it was loaded: every file read, every ref resolved, every digest known."""
+
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+Split = Literal["train", "holdout"]
+Severity = Literal["critical", "high", "medium", "low"]
+
+
+class Label(Struct, frozen=True, forbid_unknown_fields=True):
+    """One hidden finding: a severity and a category on a range of lines (1-based, inclusive) of one file."""
+
+    id: str
+    severity: Severity
+    path: str
+    line_start: int
+    line_end: int
+    category: str
+
+
+class OracleFile(Struct, frozen=True):
+    """One file of a hidden test, held in memory; `target` is relative to the oracle's own folder."""
+
+    target: str
+    content: bytes
+
+
+class LabelOracle(Struct, frozen=True, tag="labels"):
+    """A review's hidden labels; none of them makes the task a clean control."""
+
+    labels: tuple[Label, ...]
+    digest: str
+
+    @property
+    def clean(self) -> bool:
+        return not self.labels
+
+
+class CommandOracle(Struct, frozen=True, tag="command"):
+    """A hidden behavioural test: a command and its files, staged only after the agent has exited."""
+
+    command: str
+    files: tuple[OracleFile, ...]
+    command_digest: str
+    digest: str
+
+
+Oracle = LabelOracle | CommandOracle
+
+
+class RepositorySource(Struct, frozen=True, tag="repository"):
+    """A commit of a git repository on this machine. `ref` was resolved once, to `commit`."""
+
+    path: Path
+    ref: str
+    commit: str
+
+
+class TreeSource(Struct, frozen=True, tag="tree"):
+    """A plain folder. `digest` is over its files, modes and links."""
+
+    path: Path
+    digest: str
+
+
+Source = RepositorySource | TreeSource
+
+
+class Asset(Struct, frozen=True):
+    """A file or folder outside the source that a task brings along; `target` is relative to the working copy
+    for an asset (copied) and absolute in the sandbox, or relative to the working copy, for a dependency (mounted).
+    """
+
+    source: Path
+    target: str
+    digest: str
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """One thing to do: a source, an uncommitted change over it, a prompt, a visible check and a hidden oracle.
+
+    `change` is the bytes of a git patch, or "all" when every file of the source is the uncommitted change.
+    """
+
+    id: str
+    class_: str
+    split: Split
+    source: Source
+    change: bytes | Literal["all"] | None
+    prompt: str
+    setup: str
+    verify: str
+    oracle: Oracle
+    assets: tuple[Asset, ...] = ()
+    dependencies: tuple[Asset, ...] = ()
+    critical: bool = False
+    expensive: bool = False
+
+    @property
+    def is_review(self) -> bool:
+        return isinstance(self.oracle, LabelOracle)
+
+
+class Suite(Struct, frozen=True):
+    """A versioned set of tasks. `folder` is never shown to an agent; `digest` is over all of its content."""
+
+    name: str
+    folder: Path
+    tasks: tuple[Task, ...]
+    digest: str

@@ -1,0 +1,86 @@
+"""What the rest of the harness knows of working copies."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from bench.sandbox import Mount
+
+ChangeKind = Literal["added", "modified", "deleted", "special"]
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """A sanitized, read-only starting point: one parentless commit, and a task's uncommitted change over it.
+
+    `tree` is the working tree with its `.git`; `commit` the sanitized commit; `base_commit` the source's own
+    commit, or the digest of a plain folder; `digest` is over all that it was made from.
+    """
+
+    digest: str
+    tree: Path
+    commit: str
+    base_commit: str
+
+
+class Entry(Struct, frozen=True):
+    """One path of a working copy that is no longer as its template had it."""
+
+    path: bytes
+    kind: ChangeKind
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Everything a session changed: exact paths, counts of lines, a patch (cut at its limit), a fingerprint
+    of the content (equal changes have equal fingerprints, whatever made them).
+    """
+
+    paths: tuple[bytes, ...]
+    insertions: int
+    deletions: int
+    patch: bytes
+    truncated: bool
+    fingerprint: str
+
+    @property
+    def empty(self) -> bool:
+        return not self.paths
+
+
+class WorkingCopy(Protocol):
+    """One cell's private view of a template. It is removed with its folder."""
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        """Put files of the harness (skills) into the copy before the first session; they are no change."""
+        ...
+
+    def read(self, path: str) -> bytes | None:
+        """The current bytes of a regular file of the copy, never through a link; None if there is none."""
+        ...
+
+    def live(self, target: str, *, writable: bool) -> Mount:
+        """The copy at `target`; what a session writes is kept if `writable`, else refused."""
+        ...
+
+    def throwaway(self, target: str) -> Mount:
+        """The captured state at `target`; what is written there vanishes with the command."""
+        ...
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The paths that differ from the template, without `.git` and the files put by `write`."""
+        ...
+
+    def remove(self) -> None:
+        """Remove all of it; WorkspaceError names what is left."""
+        ...
+
+
+class Workspaces(Protocol):
+    """Makes private working copies of templates, in one way: overlay, reflink or copy."""
+
+    name: str
+
+    def create(self, template: Template, cell: Path) -> WorkingCopy:
+        """A private view of `template` below the folder `cell`."""
+        ...

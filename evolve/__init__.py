@@ -1,0 +1,3 @@
+"""Decides: rows in, verdicts out."""
+
+__all__: list[str] = []

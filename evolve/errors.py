@@ -1,0 +1,16 @@
+"""Everything that `evolve` raises on purpose; the rest of the tree is drawn in bench/errors.py.
+
+UserError
+├── ProposalError      no candidate can be proposed as configured
+└── PromotionError     a promotion cannot be read, recomputed or continued
+"""
+
+from bench.errors import UserError
+
+
+class ProposalError(UserError):
+    """No candidate can be proposed as configured."""
+
+
+class PromotionError(UserError):
+    """A promotion cannot be read, recomputed or continued."""

@@ -1,0 +1,3 @@
+"""Policies, evidence, verdicts."""
+
+__all__: list[str] = []

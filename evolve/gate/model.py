@@ -1,0 +1,122 @@
+"""What a policy is given and what it says, as data. `promotion.json` embeds both."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from bench.results import Aggregate
+from bench.scoring import ReviewScore
+
+Decision = Literal["promote", "keep_incumbent", "insufficient_evidence"]
+
+
+class RowEvidence(Struct, frozen=True, kw_only=True):
+    """One measured row: its digest, its repeat, whether it was measured in this sweep, and what came out."""
+
+    row: str
+    repeat: int
+    fresh: bool
+    resolved: bool
+    skill_invoked: bool | None
+    score: ReviewScore | None
+    cost_usd: float | None
+    turns: int | None
+    seconds: float
+
+
+class ArmEvidence(Struct, frozen=True, kw_only=True):
+    """One arm on one task: the aggregate over its measured rows, and those rows."""
+
+    aggregate: Aggregate
+    rows: tuple[RowEvidence, ...]
+
+
+class TaskEvidence(Struct, frozen=True, kw_only=True):
+    """One task of a pair of arms; null where an arm has no row at all."""
+
+    task: str
+    task_class: str
+    split: str
+    critical: bool
+    incumbent: ArmEvidence | None
+    candidate: ArmEvidence | None
+
+
+class PairEvidence(Struct, frozen=True, kw_only=True):
+    """A candidate arm beside its incumbent, over the tasks in id order."""
+
+    incumbent_arm: str
+    candidate_arm: str
+    tasks: tuple[TaskEvidence, ...]
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """A policy's whole input. `stopped` is the cause of an incomplete sweep; `model` names what was measured
+    (null: nothing pinned); `deterministic` agents are measured once per cell.
+    """
+
+    schema_version: int
+    model: str | None
+    deterministic: bool
+    stopped: str | None
+    split: str
+    pairs: tuple[PairEvidence, ...]
+
+
+class TaskVerdict(Struct, frozen=True, kw_only=True):
+    """One row of a verdict's table: the ranked numbers of both arms and what the policy saw in them."""
+
+    task: str
+    task_class: str
+    split: str
+    incumbent: float | None
+    candidate: float | None
+    change: float | None
+    effect: Literal["better", "same", "worse", "unknown"]
+    reasons: tuple[str, ...]
+
+
+class PairVerdict(Struct, frozen=True, kw_only=True):
+    """The decision on one candidate arm, every reason for it, and the table that it rests on."""
+
+    incumbent_arm: str
+    candidate_arm: str
+    decision: Decision
+    reasons: tuple[str, ...]
+    tasks: tuple[TaskVerdict, ...]
+    means: Mapping[
+        str, tuple[float | None, float | None]
+    ]  # split or "all" -> ranked mean of incumbent, candidate
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """The decision over all candidate arms; `promote` only if every one of them says so."""
+
+    decision: Decision
+    reasons: tuple[str, ...]
+    policy: str
+    parameters: Mapping[str, Any]
+    metric: str
+    pairs: tuple[PairVerdict, ...]
+
+
+class Policy(Protocol):
+    """A gate's rule set. Pure: the same evidence gives the same verdict, in any order of its parts."""
+
+    name: str
+    metric: str
+
+    def decide(self, evidence: Evidence) -> Verdict:
+        """The verdict on this evidence."""
+        ...
+
+
+class PolicyFactory(Protocol):
+    """What an entry point of `incumbent.policies` names."""
+
+    options_schema: Mapping[str, Any]
+
+    def create(self, options: Mapping[str, Any]) -> Policy:
+        """The policy with these parameters."""
+        ...

@@ -1,0 +1,3 @@
+"""Proposers: the learnings queue, manual."""
+
+__all__: list[str] = []
