@@ -15,7 +15,7 @@ class Cancellation:
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may interrupt the thread that holds it
         self._cause: str | None = None
         self._hurry = False
 

@@ -12,7 +12,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 def canonical_json(value: Any) -> bytes:
     """Canonical JSON of plain data or structs: sorted keys, no blanks, UTF-8. NaN and infinities are refused."""
-    return _encoder.encode(_finite(msgspec.to_builtins(value)))
+    return _encoder.encode(_finite(msgspec.to_builtins(value, order="sorted")))
 
 
 def digest_bytes(content: bytes) -> str:

@@ -12,7 +12,8 @@
     │   └── SandboxUnavailable     this host cannot confine a command as configured
     └── MeasurementError           a cell could not be measured; becomes the row's kind, never a traceback
         ├── WorkspaceError         a template or working copy
-        └── SandboxError           a command could not be confined or run
+        ├── SandboxError           a command could not be confined or run
+        └── ReviewInvalid          a review breaks the artifact's contract
 
 Any other exception is a bug: it stops the sweep and is printed with its traceback, so that a harness
 bug is never averaged in as an ordinary failure.
@@ -69,3 +70,7 @@ class WorkspaceError(MeasurementError):
 
 class SandboxError(MeasurementError):
     """A command could not be confined or run."""
+
+
+class ReviewInvalid(MeasurementError):  # noqa: N818 - a state of what the agent left, named as its kind is
+    """A review artifact breaks its contract; the message names the rule."""

@@ -14,8 +14,8 @@ def load_extension(group: str, name: str) -> Any:
     if not matching:
         known = sorted({point.name for point in found})
         raise ExtensionError(
-            f"no {group.rstrip('s')} is called {name!r}{did_you_mean(name, known)}\n"
-            f"  registered under incumbent.{group}: {', '.join(known) or 'none'}"
+            f"nothing is registered as {name!r} under incumbent.{group}{did_you_mean(name, known)}\n"
+            f"  registered there: {', '.join(known) or 'nothing'}"
         )
     if len(matching) > 1:
         owners = ", ".join(sorted(point.dist.name if point.dist else "?" for point in matching))

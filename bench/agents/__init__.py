@@ -1,5 +1,7 @@
 """How a coding agent is driven: rulebook, command."""
 
+from bench.agents.command import COMMAND
+from bench.agents.contract import sum_usage
 from bench.agents.protocol import (
     Agent,
     AgentFactory,
@@ -10,8 +12,12 @@ from bench.agents.protocol import (
     StreamParser,
     Usage,
 )
+from bench.agents.rulebook import RULEBOOK
+from bench.agents.start import create_agent
 
 __all__ = [
+    "COMMAND",
+    "RULEBOOK",
     "Agent",
     "AgentFactory",
     "SessionCommand",
@@ -20,4 +26,6 @@ __all__ = [
     "SkillPlace",
     "StreamParser",
     "Usage",
+    "create_agent",
+    "sum_usage",
 ]

@@ -1,3 +1,21 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
-__all__: list[str] = []
+from bench.arms.cell import STOP_CAUSES, measure, same_measurement
+from bench.arms.model import Cell
+from bench.arms.provenance import harness_digest
+from bench.arms.session import confined_environment, dependency_mounts, limits_of
+from bench.arms.workbench import Arm, TemplateSource, Workbench
+
+__all__ = [
+    "STOP_CAUSES",
+    "Arm",
+    "Cell",
+    "TemplateSource",
+    "Workbench",
+    "confined_environment",
+    "dependency_mounts",
+    "harness_digest",
+    "limits_of",
+    "measure",
+    "same_measurement",
+]

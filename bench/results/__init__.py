@@ -1,6 +1,15 @@
 """The row, the object store, aggregation, health, reports."""
 
-from bench.results.aggregate import Aggregate
+from bench.results.aggregate import (
+    Aggregate,
+    aggregate,
+    by_cell,
+    known_mean,
+    known_median,
+    latest_attempts,
+)
+from bench.results.health import ArmHealth, State, StopCause, exit_code, health
+from bench.results.report import Report, ReportVerdict, render_report
 from bench.results.row import (
     KINDS_OF_STATUS,
     SCHEMA_VERSION,
@@ -14,18 +23,40 @@ from bench.results.row import (
     Status,
     Timings,
 )
+from bench.results.rows import RowFile, cut_torn_line, read_rows
+from bench.results.schema import row_schema
+from bench.results.store import Damage, ObjectStore
 
 __all__ = [
     "KINDS_OF_STATUS",
     "SCHEMA_VERSION",
     "Aggregate",
+    "ArmHealth",
     "Artifact",
     "ChangeSummary",
+    "Damage",
     "Identity",
     "Kind",
+    "ObjectStore",
     "Outcome",
     "Provenance",
+    "Report",
+    "ReportVerdict",
     "Row",
+    "RowFile",
+    "State",
     "Status",
+    "StopCause",
     "Timings",
+    "aggregate",
+    "by_cell",
+    "cut_torn_line",
+    "exit_code",
+    "health",
+    "known_mean",
+    "known_median",
+    "latest_attempts",
+    "read_rows",
+    "render_report",
+    "row_schema",
 ]

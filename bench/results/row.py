@@ -1,9 +1,9 @@
 """The row: the record of one cell, defined once. `schemas/row.schema.json` is generated from it."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bench.agents import Usage
 from bench.config import Role
@@ -77,7 +77,10 @@ class Provenance(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What came out. `kind` is null for a resolved measurement; `detail` is redacted and bounded."""
+    """What came out. `kind` is null for a resolved measurement; `detail` is redacted and bounded.
+
+    ValueError for a combination that the taxonomy does not know.
+    """
 
     status: Status
     kind: Kind | None
@@ -87,6 +90,14 @@ class Outcome(Struct, frozen=True, kw_only=True):
     verify_passed: bool | None = None
     oracle_passed: bool | None = None
     skill_invoked: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS_OF_STATUS[self.status]:
+            raise ValueError(f"kind {self.kind} does not belong to status {self.status}")
+        if self.kind is None and self.status != "measured":
+            raise ValueError(f"a cell that is {self.status} needs a kind")
+        if self.resolved != (self.kind is None):
+            raise ValueError("a cell is resolved exactly if it was measured and has no kind")
 
 
 class Timings(Struct, frozen=True, kw_only=True):
@@ -120,7 +131,10 @@ class Artifact(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """The record of one cell. Unknown fields are refused on writing and kept out of sight on reading."""
+    """The record of one cell. Unknown fields are refused on writing and kept out of sight on reading.
+
+    ValueError for a score of something that was not measured, and for a time without an offset.
+    """
 
     schema_version: int
     identity: Identity
@@ -132,8 +146,14 @@ class Row(Struct, frozen=True, kw_only=True):
     timings: Timings
     change: ChangeSummary | None
     artifacts: dict[str, Artifact]
-    started_at: datetime
-    finished_at: datetime
+    started_at: Annotated[datetime, Meta(tz=True)]
+    finished_at: Annotated[datetime, Meta(tz=True)]
+
+    def __post_init__(self) -> None:
+        if self.score is not None and self.outcome.status != "measured":
+            raise ValueError(f"a cell that is {self.outcome.status} has no score")
+        if self.started_at.tzinfo is None or self.finished_at.tzinfo is None:
+            raise ValueError("the times of a row need an explicit offset")
 
     @property
     def key(self) -> tuple[str, str, int]:

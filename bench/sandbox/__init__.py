@@ -1,9 +1,13 @@
 """How a command is confined: bubblewrap or host; managed processes."""
 
+from bench.sandbox.factories import BUBBLEWRAP, HOST, open_sandbox
+from bench.sandbox.host import WITHOUT_CONTAINMENT, containment_refusal
+from bench.sandbox.interpreter import python_mounts
 from bench.sandbox.protocol import (
     Captured,
     Command,
     End,
+    Hidden,
     Layered,
     Layout,
     Limits,
@@ -11,13 +15,18 @@ from bench.sandbox.protocol import (
     ProcessResult,
     ReadOnly,
     Sandbox,
+    SandboxFactory,
     Writable,
 )
 
 __all__ = [
+    "BUBBLEWRAP",
+    "HOST",
+    "WITHOUT_CONTAINMENT",
     "Captured",
     "Command",
     "End",
+    "Hidden",
     "Layered",
     "Layout",
     "Limits",
@@ -25,5 +34,9 @@ __all__ = [
     "ProcessResult",
     "ReadOnly",
     "Sandbox",
+    "SandboxFactory",
     "Writable",
+    "containment_refusal",
+    "open_sandbox",
+    "python_mounts",
 ]

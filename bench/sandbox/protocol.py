@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from bench.cancellation import Cancellation
+from bench.config import SandboxConfig
 
 
 class ReadOnly(Struct, frozen=True, tag="read-only"):
@@ -36,7 +37,14 @@ class Layered(Struct, frozen=True, tag="layered"):
     throwaway: bool = False
 
 
-Mount = ReadOnly | Writable | Layered
+class Hidden(Struct, frozen=True, tag="hidden"):
+    """An empty folder over `target`, not writable: what an earlier mount shows there is not seen."""
+
+    target: str
+
+
+# Made in the order given: a later mount lies over an earlier one.
+Mount = ReadOnly | Writable | Layered | Hidden
 
 
 class Limits(Struct, frozen=True):
@@ -49,8 +57,9 @@ class Limits(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """One command to confine. `seconds` is its wall-clock limit; `keep` how many bytes of the head and of the
-    tail of each output stream are kept; `most_output` how many may be printed before it is stopped.
+    """One command to confine. It gets `environment`, PWD and nothing else. `seconds` is its wall-clock limit;
+    `keep` how many bytes of the head and of the tail of each output stream are kept; `most_output` how many
+    both streams together may hold before it is stopped.
     """
 
     argv: tuple[str, ...]
@@ -151,4 +160,14 @@ class Sandbox(Protocol):
         """Run to the end, kill the whole tree, and return. `observe` gets stdout's bytes as they arrive; an
         exception that it raises stops the command and is raised again. SandboxError if confining failed.
         """
+        ...
+
+
+class SandboxFactory(Protocol):
+    """What an entry point of `incumbent.sandboxes` names: a schema for `options` and a way to make the sandbox."""
+
+    options_schema: Mapping[str, Any]
+
+    def create(self, config: SandboxConfig) -> Sandbox:
+        """The sandbox as configured; SandboxUnavailable says what is missing and how to get it."""
         ...

@@ -1,5 +1,28 @@
 """Plan, schedule, execute."""
 
-from bench.sweep.model import Cell, Plan
+from bench.sweep.breaker import Breaker
+from bench.sweep.ground import Ground, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
+from bench.sweep.model import Plan
+from bench.sweep.plan import check_cells, make_plan
+from bench.sweep.pool import run_ordered
+from bench.sweep.reporting import sweep_report
+from bench.sweep.scratch import open_scratch
+from bench.sweep.sweep import SweepResult, run_sweep
 
-__all__ = ["Cell", "Plan"]
+__all__ = [
+    "Breaker",
+    "Ground",
+    "Plan",
+    "SweepResult",
+    "canonical_skills",
+    "check_cells",
+    "make_arms",
+    "make_plan",
+    "measure_plan",
+    "open_ground",
+    "open_scratch",
+    "run_ordered",
+    "run_sweep",
+    "seal_plan",
+    "sweep_report",
+]

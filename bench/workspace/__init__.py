@@ -1,5 +1,24 @@
 """Sanitized templates, private working copies, what changed, patches."""
 
-from bench.workspace.protocol import Change, Entry, Template, WorkingCopy, Workspaces
+from bench.workspace.boundary import outside_boundary
+from bench.workspace.capture import capture
+from bench.workspace.choosing import choose_workspaces
+from bench.workspace.protocol import Change, Entry, Leaf, Template, WorkingCopy, Workspaces
+from bench.workspace.removal import remove_tree
+from bench.workspace.start import SetupRunner
+from bench.workspace.templates import Templates
 
-__all__ = ["Change", "Entry", "Template", "WorkingCopy", "Workspaces"]
+__all__ = [
+    "Change",
+    "Entry",
+    "Leaf",
+    "SetupRunner",
+    "Template",
+    "Templates",
+    "WorkingCopy",
+    "Workspaces",
+    "capture",
+    "choose_workspaces",
+    "outside_boundary",
+    "remove_tree",
+]

@@ -25,15 +25,26 @@ class Template(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True):
-    """One path of a working copy that is no longer as its template had it."""
+    """One path of a working copy that is no longer as its template had it. `special` is what no patch can carry:
+    a pipe, socket or device, a file too large to read, a folder nested too deep.
+    """
 
     path: bytes
     kind: ChangeKind
 
 
+class Leaf(Struct, frozen=True):
+    """A file or symbolic link as git knows it: mode 0o100644, 0o100755 or 0o120000, and its bytes or its target."""
+
+    mode: int
+    content: bytes
+
+
 class Change(Struct, frozen=True, kw_only=True):
-    """Everything a session changed: exact paths, counts of lines, a patch (cut at its limit), a fingerprint
-    of the content (equal changes have equal fingerprints, whatever made them).
+    """Everything a session changed: exact paths, counts of lines, a patch, a fingerprint of the content (equal
+    changes have equal fingerprints, whatever made them). A patch that is not `truncated` applies to the state
+    that the session started from and reproduces the change; `truncated` means cut at its limit, or that
+    something special is not in it.
     """
 
     paths: tuple[bytes, ...]
@@ -57,6 +68,10 @@ class WorkingCopy(Protocol):
 
     def read(self, path: str) -> bytes | None:
         """The current bytes of a regular file of the copy, never through a link; None if there is none."""
+        ...
+
+    def leaf(self, path: bytes) -> Leaf | None:
+        """What is now at a changed path; None if nothing is, or something special."""
         ...
 
     def live(self, target: str, *, writable: bool) -> Mount:

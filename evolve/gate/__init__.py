@@ -1,3 +1,55 @@
 """Policies, evidence, verdicts."""
 
-__all__: list[str] = []
+from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows
+from evolve.gate.model import (
+    ArmEvidence,
+    Decision,
+    Evidence,
+    PairEvidence,
+    PairVerdict,
+    Policy,
+    PolicyFactory,
+    RowEvidence,
+    TaskEvidence,
+    TaskVerdict,
+    Verdict,
+)
+from evolve.gate.policy import load_policy, policy_named
+from evolve.gate.schema import promotion_schema
+from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
+from evolve.gate.verdict import (
+    Promotion,
+    PromotionMetadata,
+    promotion_document,
+    read_promotion,
+    recompute,
+    write_promotion,
+)
+
+__all__ = [
+    "THRESHOLD_REVIEW",
+    "ArmEvidence",
+    "Decision",
+    "Evidence",
+    "PairEvidence",
+    "PairVerdict",
+    "Policy",
+    "PolicyFactory",
+    "Promotion",
+    "PromotionMetadata",
+    "RowEvidence",
+    "TaskEvidence",
+    "TaskFacts",
+    "TaskVerdict",
+    "ThresholdReview",
+    "Verdict",
+    "collect_evidence",
+    "digest_rows",
+    "load_policy",
+    "policy_named",
+    "promotion_document",
+    "promotion_schema",
+    "read_promotion",
+    "recompute",
+    "write_promotion",
+]

@@ -111,6 +111,10 @@ class Policy(Protocol):
         """The verdict on this evidence."""
         ...
 
+    def detects(self, tasks: int, repeats: int) -> str:
+        """What a design of this many tasks with a defect and repeats can find, in a sentence for the forecast."""
+        ...
+
 
 class PolicyFactory(Protocol):
     """What an entry point of `incumbent.policies` names."""

@@ -1,3 +1,8 @@
 """Proposers: the learnings queue, manual."""
 
-__all__: list[str] = []
+from evolve.propose.learnings import LEARNINGS
+from evolve.propose.manual import MANUAL
+from evolve.propose.protocol import Proposal, Proposer, ProposerFactory, Setting
+from evolve.propose.start import create_proposer
+
+__all__ = ["LEARNINGS", "MANUAL", "Proposal", "Proposer", "ProposerFactory", "Setting", "create_proposer"]

@@ -1,0 +1,131 @@
+"""The agent `command`: any program that follows the session contract."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bench.agents.contract import ContractParser, session_input
+from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.python import interpreter
+from bench.config import AgentConfig
+from bench.digest import digest_bytes, digest_json
+from bench.errors import AgentError
+from bench.sandbox import Layout, Mount, ReadOnly
+
+_MOUNT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["source", "target"],
+    "properties": {
+        "source": {"type": "string", "description": "A file or folder of this machine."},
+        "target": {
+            "type": "string",
+            "pattern": "^/",
+            "description": "Where the sandbox shows it, read-only.",
+        },
+    },
+}
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["program"],
+    "properties": {
+        "program": {"type": "string", "description": "The program's file on this machine."},
+        "arguments": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Its arguments; paths as the sandbox shows them.",
+        },
+        "python": {
+            "type": "boolean",
+            "description": "Run the file with this project's interpreter, isolated and without site-packages.",
+        },
+        "version": {
+            "type": "string",
+            "description": "The version under which its measurements are recorded.",
+        },
+        "deterministic": {"type": "boolean", "description": "The same input gives the same output; checked."},
+        "calls_model": {
+            "type": "boolean",
+            "description": "It calls a model; a host sandbox then refuses it.",
+        },
+        "skill_root": {"type": "string", "description": "Where in the working copy it looks for skills."},
+        "mounts": {
+            "type": "object",
+            "additionalProperties": _MOUNT,
+            "description": "What else it needs to see, by a name of your choice.",
+        },
+    },
+}
+
+
+class _Mounted(Struct, frozen=True):
+    source: str
+    target: str
+
+
+class _Options(Struct, frozen=True, forbid_unknown_fields=True):
+    program: str
+    arguments: tuple[str, ...] = ()
+    python: bool = False
+    version: str = "1"
+    deterministic: bool = False
+    calls_model: bool = False
+    skill_root: str = ".claude/skills"
+    mounts: dict[str, _Mounted] = {}
+
+
+class CommandAgent:
+    """The adapter of a user's own program."""
+
+    name = "command"
+
+    def __init__(self, options: _Options) -> None:
+        self._options = options
+        self._program = Path(options.program).resolve()
+        self.version = options.version
+        self.deterministic = options.deterministic
+        self.calls_model = options.calls_model
+        self.skill_root = options.skill_root
+        self.digest = digest_json([msgspec.to_builtins(options), digest_bytes(self._program.read_bytes())])
+
+    def command(self, request: SessionRequest, layout: Layout) -> SessionCommand:
+        """The program as configured, with its own mounts."""
+        target = f"/opt/agent/{self._program.name}"
+        program = layout.seen(self._program, target)
+        python, python_needs = interpreter(layout) if self._options.python else ("", ())
+        start = (python, "-I", "-S", program) if self._options.python else (program,)
+        mounts: tuple[Mount, ...] = tuple(
+            ReadOnly(Path(mount.source).resolve(), mount.target) for mount in self._options.mounts.values()
+        )
+        return SessionCommand(
+            argv=(*start, *self._options.arguments),
+            stdin=session_input(request, layout),
+            environment={},
+            mounts=(*python_needs, ReadOnly(self._program, target), *mounts),
+        )
+
+    def parser(self) -> StreamParser:
+        """The contract's parser."""
+        return ContractParser()
+
+
+class _CommandFactory:
+    """Makes the agent from its options; what it names must exist before anything is paid."""
+
+    options_schema = _SCHEMA
+
+    def create(self, config: AgentConfig) -> CommandAgent:
+        options = msgspec.convert(config.options, _Options)
+        for path in (options.program, *(mount.source for mount in options.mounts.values())):
+            if not Path(path).exists():
+                raise AgentError(f"agent `command` names {path}, which does not exist\n  see agent.options")
+        if not Path(options.program).is_file():
+            raise AgentError(f"agent.options.program must be a file: {options.program}")
+        return CommandAgent(options)
+
+
+COMMAND = _CommandFactory()

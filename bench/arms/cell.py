@@ -1,0 +1,274 @@
+"""One cell, from a private working copy to its row. Everything that it makes is removed, whatever happens."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.agents import Usage, sum_usage
+from bench.arms.judge import Checks, Finding, invoked, judge_checks, judge_session, outcome, review_passed
+from bench.arms.model import Cell
+from bench.arms.provenance import identity, provenance
+from bench.arms.session import Place, Session, check_place, run_session
+from bench.arms.workbench import Arm, Workbench
+from bench.cancellation import Cancellation
+from bench.errors import MeasurementError, ReviewInvalid, WorkspaceError
+from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, StopCause, Timings
+from bench.scoring import ReviewScore, read_review, run_oracle, run_verify, score_review
+from bench.skills import placed_files
+from bench.suite import CommandOracle, LabelOracle, Task
+from bench.workspace import Change, Template, WorkingCopy, capture, outside_boundary, remove_tree
+
+PATCH_LIMIT = 2 * 1024 * 1024
+# why the harness itself cancels; every other cause is a signal, and its cells are `cancelled`
+STOP_CAUSES: dict[str, StopCause] = {"breaker": "breaker", "deadline": "deadline"}
+
+
+class Measurement:
+    """The notebook of one cell: what is known so far, from which the row is written at any point."""
+
+    def __init__(self, bench: Workbench, cell: Cell, attempt: int, neighbours: int) -> None:
+        self.bench, self.cell, self.attempt = bench, cell, attempt
+        self.task: Task = bench.tasks[cell.task]
+        self.arm: Arm = bench.arms[cell.arm]
+        self.started_at = datetime.now(UTC)
+        self.template: Template | None = None
+        self.sessions: list[Session] = []
+        self.change: Change | None = None
+        self.checks = Checks()
+        self.finding: Finding | None = None
+        self.diagnostics: list[str] = []
+        self.artifacts: dict[str, Artifact] = {}
+        self._seconds: dict[str, float] = {}
+        self._neighbours = neighbours
+        self._began = time.monotonic()
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Add the seconds of the block to a phase of the row's timings."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._seconds[phase] = self._seconds.get(phase, 0.0) + time.monotonic() - began
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Store an artifact, redacted."""
+        self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
+
+    def skill_invoked(self) -> bool | None:
+        """Whether the arm's skills were used, once its sessions are over."""
+        return invoked(sorted(self.arm.skills), self.sessions) if self.sessions else None
+
+    def row(self) -> Row:
+        """The record of the cell as it stands."""
+        finding = self.finding or Finding("failed", "infra-error", "the cell ended without a finding")
+        redacted = Finding(finding.status, finding.kind, self.bench.redactor.text(finding.detail))
+        usages = {session.name: session.report.usage for session in self.sessions}
+        return Row(
+            schema_version=SCHEMA_VERSION,
+            identity=identity(self.bench, self.cell, self.attempt),
+            provenance=provenance(self.bench, self.arm, self.task, self.template),
+            outcome=outcome(redacted, self.checks, self.skill_invoked(), self.diagnostics),
+            score=self.checks.score if finding.status == "measured" else None,
+            usage=sum_usage(list(usages.values())) if usages else Usage(),
+            sessions=usages,
+            timings=self._timings(),
+            change=self._change_summary(),
+            artifacts=self.artifacts,
+            started_at=self.started_at,
+            finished_at=datetime.now(UTC),
+        )
+
+    def _timings(self) -> Timings:
+        peaks = [each.result.peak_memory for each in self.sessions if each.result.peak_memory is not None]
+        return Timings(
+            **self._seconds,
+            total=time.monotonic() - self._began,
+            neighbours=self._neighbours,
+            peak_memory=max(peaks, default=None),
+        )
+
+    def _change_summary(self) -> ChangeSummary | None:
+        if self.change is None:
+            return None
+        return ChangeSummary(
+            files=len(self.change.paths),
+            insertions=self.change.insertions,
+            deletions=self.change.deletions,
+            patch=self.artifacts["patch"].digest if "patch" in self.artifacts else None,
+            fingerprint=self.change.fingerprint,
+        )
+
+
+def measure(bench: Workbench, cell: Cell, attempt: int, neighbours: int, cancellation: Cancellation) -> Row:
+    """Measure one cell once. Broken measurements become the row's kind; any other exception is a bug."""
+    record = Measurement(bench, cell, attempt, neighbours)
+    folder = Path(tempfile.mkdtemp(prefix="c", dir=bench.scratch))
+    copies: list[WorkingCopy] = []
+    try:
+        _measure_in(folder, record, copies, cancellation)
+    except MeasurementError as error:
+        record.finding = Finding("failed", "infra-error", str(error))
+    finally:
+        with record.timed("teardown"):
+            _remove(folder, record, copies)
+    _name_the_stop(record, cancellation)
+    return record.row()
+
+
+def _measure_in(
+    folder: Path, record: Measurement, copies: list[WorkingCopy], cancellation: Cancellation
+) -> None:
+    if cancellation.cancelled:
+        record.finding = Finding("stopped", "cancelled", "stopped before it began")
+        return
+    place = _make_place(folder, record, copies)
+    record.finding = (
+        _run_sessions(record, place, cancellation)
+        or _captured(record, place)
+        or _checked(record, place, cancellation)
+        or judge_checks(record.checks, record.skill_invoked())
+    )
+
+
+def _make_place(folder: Path, record: Measurement, copies: list[WorkingCopy]) -> Place:
+    """The private working copy with the arm's skills in it, an empty home, an empty output folder."""
+    bench, arm = record.bench, record.arm
+    record.template = bench.templates.build(record.task)
+    with record.timed("workspace"):
+        for name in ("home", "output", "temporary"):
+            (folder / name).mkdir(mode=0o700)
+        copy = bench.workspaces.create(record.template, folder)
+        copies.append(copy)
+        copy.write(placed_files(arm.skills, bench.agent.skill_root))
+        for skill in arm.skills.values():
+            _stage_skill(folder / "skills" / skill.name, skill.files)
+    return Place(folder, bench.sandbox.layout(folder), copy)
+
+
+def _stage_skill(folder: Path, files: Mapping[str, bytes]) -> None:
+    """The skill's bytes beside the copy, to be mounted read-only over their place in it."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
+def _run_sessions(record: Measurement, place: Place, cancellation: Cancellation) -> Finding | None:
+    """The arm's sessions in order, up to the first that does not complete or breaks its boundary."""
+    for name, spec in record.arm.spec.ordered_sessions():
+        with record.timed("sessions"):
+            session = run_session(record.bench, record.arm, record.task, place, (name, spec), cancellation)
+        record.sessions.append(session)
+        stream = session.result.stdout
+        record.keep(f"transcript-{name}", stream.head + stream.tail)
+        if session.artifact is not None:
+            record.keep(f"{spec.kind}-{name}", session.artifact)
+        broken = judge_session(session) or _boundary_broken(record, place, spec.kind, spec.boundary)
+        if broken is not None:
+            return broken
+    return None
+
+
+def _boundary_broken(
+    record: Measurement, place: Place, kind: str, boundary: tuple[str, ...]
+) -> Finding | None:
+    """Whether the session changed the skill under test or a path that it may not change."""
+    placed = placed_files(record.arm.skills, record.bench.agent.skill_root)
+    changed = [path for path, content in placed.items() if place.copy.read(path) != content]
+    if changed:
+        return Finding(
+            "unusable", "skill-changed", f"the session changed its skill: {', '.join(changed[:5])}"
+        )
+    if kind == "work":
+        return None
+    outside = outside_boundary([entry.path for entry in place.copy.entries()], boundary)
+    if not outside:
+        return None
+    names = ", ".join(path.decode("utf-8", "backslashreplace") for path in outside[:5])
+    return Finding(
+        "unusable", "boundary-violated", f"{len(outside)} paths outside the session's boundary: {names}"
+    )
+
+
+def _captured(record: Measurement, place: Place) -> Finding | None:
+    """Take the change of an arm that may make one."""
+    if record.template is None or all(spec.kind == "review" for spec in record.arm.spec.sessions.values()):
+        return None
+    with record.timed("workspace"):
+        record.change = capture(place.copy, record.template, PATCH_LIMIT)
+    if record.change.patch:
+        record.keep("patch", record.change.patch)
+    return None
+
+
+def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> Finding | None:
+    """Run what judges the answer; a finding if that itself could not be done."""
+    if isinstance(record.task.oracle, LabelOracle):
+        return _review_checked(record, record.task.oracle)
+    return _work_checked(record, record.task.oracle, place, cancellation)
+
+
+def _review_checked(record: Measurement, oracle: LabelOracle) -> Finding | None:
+    try:
+        review = read_review(record.sessions[-1].artifact)
+    except ReviewInvalid as error:
+        return Finding("unusable", "review-invalid", str(error))
+    score: ReviewScore = score_review(review, oracle.labels)
+    record.checks = Checks(score=score, oracle_passed=review_passed(score))
+    return None
+
+
+def _work_checked(
+    record: Measurement, oracle: CommandOracle, place: Place, cancellation: Cancellation
+) -> Finding | None:
+    """The visible check and the hidden oracle, each on a throw-away layer above the captured state."""
+    bench, task = record.bench, record.task
+    where = check_place(bench, task, place)
+    with bench.cpu, record.timed("verify"):
+        verify = run_verify(bench.sandbox, where, task.verify, cancellation) if task.verify else None
+    with bench.cpu, record.timed("oracle"):
+        hidden = run_oracle(bench.sandbox, where, oracle, cancellation)
+    record.checks = Checks(
+        verify_passed=verify.passed if verify else None,
+        oracle_passed=hidden.passed,
+        worked=record.change is not None and not record.change.empty,
+    )
+    if verify:
+        record.keep("verify", verify.tail.encode())
+    return None
+
+
+def _remove(folder: Path, record: Measurement, copies: list[WorkingCopy]) -> None:
+    """Remove the cell; what cannot be removed makes the row a cleanup failure that keeps the first cause."""
+    try:
+        for copy in copies:
+            copy.remove()
+        remove_tree(folder)
+    except WorkspaceError as error:
+        first = record.finding
+        before = f"; before that: {first.status} {first.kind or 'resolved'} {first.detail}" if first else ""
+        record.finding = Finding("failed", "cleanup-failure", f"{error}{before}")
+
+
+def _name_the_stop(record: Measurement, cancellation: Cancellation) -> None:
+    """Say which cause stopped a cell; what broke because it was being stopped was stopped, too."""
+    finding, cause = record.finding, cancellation.cause
+    if cause is None or finding is None or finding.status not in ("stopped", "failed"):
+        return
+    if finding.kind == "cleanup-failure":
+        return
+    record.finding = Finding(
+        "stopped", STOP_CAUSES.get(cause, "cancelled"), f"stopped by {cause}: {finding.detail}"
+    )
+
+
+def same_measurement(first: Row, second: Row) -> str | None:
+    """None if two runs of a deterministic agent agree in everything but time, else what differs."""
+    for name in ("outcome", "score", "usage", "change"):
+        if getattr(first, name) != getattr(second, name):
+            return name
+    differing = [name for name, kept in first.artifacts.items() if second.artifacts.get(name) != kept]
+    return f"artifact {differing[0]}" if differing else None

@@ -1,0 +1,109 @@
+"""From what a cell left to its outcome. Pure: every rule of bench/arms that can be wrong stands here."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from bench.arms.session import Session
+from bench.results import Kind, Outcome, Status
+from bench.sandbox import End
+from bench.scoring import ReviewScore
+
+LONGEST_DETAIL = 2000
+
+
+class Finding(Struct, frozen=True):
+    """A status, a kind and what there is to say about it."""
+
+    status: Status
+    kind: Kind | None
+    detail: str = ""
+
+
+class Checks(Struct, frozen=True, kw_only=True):
+    """What scoring found: None where there was nothing to check, or where it came to no check."""
+
+    score: ReviewScore | None = None
+    verify_passed: bool | None = None
+    oracle_passed: bool | None = None
+    worked: bool = True
+
+
+def judge_session(session: Session) -> Finding | None:
+    """What ended a session that did not complete, else None.
+
+    An agent that ran into its own limits has failed the task: that is measured. A broken process is not.
+    """
+    result, report = session.result, session.report
+    if result.end is End.CANCELLED:
+        return Finding("stopped", "cancelled", "stopped while the session ran")
+    if result.end is End.TIMEOUT:
+        return Finding(
+            "measured", "agent-timeout", f"session {session.name} ran into its limit: {result.detail}"
+        )
+    if result.end is End.SPAWN_FAILED:
+        return Finding("failed", "infra-error", f"session {session.name} did not start: {result.detail}")
+    if result.end in (End.OVERFLOW, End.KILLED):
+        return Finding("failed", "session-error", f"session {session.name}: {result.end}: {result.detail}")
+    if report.status == "gave_up":
+        return Finding("measured", "agent-gave-up", report.detail)
+    if report.status == "error":
+        return Finding("failed", "session-error", _with_stderr(report.detail, session))
+    return None
+
+
+def invoked(expected: Sequence[str], sessions: Sequence[Session]) -> bool | None:
+    """Whether every expected skill was used in some session; None where no skill was expected."""
+    if not expected:
+        return None
+    used = {skill for session in sessions for skill in session.report.skills_used}
+    return set(expected) <= used
+
+
+def judge_checks(checks: Checks, skill_invoked: bool | None) -> Finding:
+    """The finding on a cell whose sessions completed and whose answer was checked."""
+    if skill_invoked is False:
+        return Finding("measured", "skill-not-invoked", "the stream does not prove that the skill was used")
+    if checks.verify_passed is False:
+        return Finding("measured", "verify-failed", "the visible check failed")
+    if checks.oracle_passed is False:
+        return Finding("measured", "oracle-failed", _oracle_detail(checks.score))
+    if not checks.worked:
+        return Finding("measured", "no-work-produced", "the checks pass on a change of nothing")
+    return Finding("measured", None)
+
+
+def review_passed(score: ReviewScore) -> bool:
+    """A review resolves its task when it finds all, invents nothing and says the right verdict."""
+    return score.false_positives == 0 and score.false_negatives == 0 and score.verdict_right
+
+
+def outcome(
+    finding: Finding, checks: Checks, skill_invoked: bool | None, diagnostics: Sequence[str] = ()
+) -> Outcome:
+    """The outcome that a row records; only a measurement without a kind is resolved."""
+    return Outcome(
+        status=finding.status,
+        kind=finding.kind,
+        detail=finding.detail[:LONGEST_DETAIL],
+        diagnostics=tuple(note[:LONGEST_DETAIL] for note in diagnostics),
+        resolved=finding.status == "measured" and finding.kind is None,
+        verify_passed=checks.verify_passed,
+        oracle_passed=checks.oracle_passed,
+        skill_invoked=skill_invoked,
+    )
+
+
+def _oracle_detail(score: ReviewScore | None) -> str:
+    if score is None:
+        return "the hidden oracle failed"
+    verdict = "right" if score.verdict_right else "wrong"
+    return (
+        f"{score.true_positives} found, {score.false_positives} invented, {score.false_negatives} missed, "
+        f"verdict {verdict}"
+    )
+
+
+def _with_stderr(detail: str, session: Session) -> str:
+    printed = session.result.stderr.text().strip()
+    return f"{detail}\nstderr: {printed[-800:]}" if printed else detail

@@ -1,0 +1,56 @@
+"""What the cells of a sweep share, all of it read-only: nothing here changes once the sweep has begun."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from bench.agents import Agent
+from bench.config import ArmSpec, Config
+from bench.redaction import Redactor
+from bench.results import ObjectStore
+from bench.sandbox import Sandbox
+from bench.skills import Skill
+from bench.suite import Task
+from bench.workspace import Template, Workspaces
+
+
+class TemplateSource(Protocol):
+    """Where a cell gets its task's template; the first to ask builds it, the others wait."""
+
+    def build(self, task: Task) -> Template: ...
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """One arm, ready to be measured: its specification, the skills it loads, its prompts' texts by session."""
+
+    name: str
+    spec: ArmSpec
+    skills: Mapping[str, Skill]
+    prompts: Mapping[str, str]
+    overlay: str | None
+    configuration: str
+
+
+class Workbench(Struct, frozen=True, kw_only=True):
+    """The sandbox, the agent, the tasks and arms, and where results go. `harness` digests this program itself.
+
+    `cpu` limits work that keeps a core busy: templates, checks and oracles.
+    """
+
+    config: Config
+    generation: int
+    plan: str
+    sandbox: Sandbox
+    workspaces: Workspaces
+    templates: TemplateSource
+    agent: Agent
+    tasks: Mapping[str, Task]
+    arms: Mapping[str, Arm]
+    store: ObjectStore
+    redactor: Redactor
+    scratch: Path
+    harness: str
+    cpu: threading.Semaphore

@@ -1,0 +1,68 @@
+"""The command `bench`. Heavy imports wait until a command needs them: `--help` answers at once."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from bench.commandline import make_parser, project_root, run_guarded, say_to
+from bench.exits import ExitCode
+
+_DESCRIPTION = """\
+Measure arms on the tasks of a suite, without evolving anything, and report.
+
+  bench [overrides]             measure the incumbent and comparator arms
+  bench prepare SUITE           fetch what a suite is made of; it then runs offline
+  bench config which|tree|explain [KEY]
+                                where a setting comes from, and what it means
+
+Overrides are Hydra's: suite=wild tasks.split=train arms=review workers=4; all groups but proposer and promotion.
+Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
+Exit codes: 0 measured, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline, 130 interrupted."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The entry point; returns the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command = words.pop(0) if words and words[0] in _COMMANDS else "run"
+    options = _COMMANDS[command]().parse_intermixed_args(words)
+    return run_guarded(lambda: _dispatch(command, options), debug=options.debug)
+
+
+def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
+    say = say_to(options.quiet)
+    root = project_root(options.root, say)
+    if command == "config" or options.cfg or options.info:
+        from bench.cli_config import show_config  # noqa: PLC0415
+
+        return show_config(options, root, "bench")
+    from bench import run  # noqa: PLC0415
+
+    return run.prepare(options, root, say) if command == "prepare" else run.bench(options, root, say)
+
+
+def _run_parser() -> argparse.ArgumentParser:
+    parser = make_parser("bench", _DESCRIPTION)
+    parser.add_argument(
+        "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
+    )
+    return parser
+
+
+def _prepare_parser() -> argparse.ArgumentParser:
+    parser = make_parser(
+        "bench prepare", "Fetch what a suite is made of. It then runs offline.", overrides=False
+    )
+    parser.add_argument("suite", help="an option of the group suite, such as wild")
+    parser.add_argument("overrides", nargs="*", metavar="override", help="group=option or key=value")
+    return parser
+
+
+def _config_parser() -> argparse.ArgumentParser:
+    from bench.cli_config import add_config_arguments  # noqa: PLC0415
+
+    parser = make_parser("bench config", "Where a setting comes from, and what it means.", overrides=False)
+    add_config_arguments(parser)
+    return parser
+
+
+_COMMANDS = {"run": _run_parser, "prepare": _prepare_parser, "config": _config_parser}

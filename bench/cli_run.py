@@ -1,0 +1,81 @@
+"""What a run of either command does around its measuring: load, announce, watch, print."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+import msgspec
+from msgspec import Struct
+
+from bench.commandline import config_dirs
+from bench.config import Composed, Config, load_config, saved_config
+from bench.digest import canonical_json
+from bench.errors import ConfigError, UserError
+from bench.sweep import Ground
+from bench.watch import Watcher, open_watcher
+
+
+class Loaded(Struct, frozen=True):
+    """A command's configuration, how it was composed, and the extra conf folders."""
+
+    config: Config
+    composed: Composed
+    folders: tuple[Path, ...]
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, from which the run can be composed again."""
+        document = saved_config(self.config, self.composed)
+        (folder / "config.json").write_bytes(msgspec.json.format(canonical_json(document)) + b"\n")
+
+
+def load(options: argparse.Namespace, root: Path, command: Literal["evolve", "bench"]) -> Loaded:
+    """The configuration that the command's overrides compose. ConfigError shows everything wrong at once."""
+    words = [word for word in options.overrides if "=" not in word and not word.startswith("~")]
+    if words:
+        raise ConfigError(
+            f"{words[0]!r} is neither a command nor an override\n"
+            f"  a command comes first (see {command} --help); an override is written key=value or ~key"
+        )
+    folders = config_dirs(options.config_dir)
+    config, composed = load_config(options.overrides, root=root, config_dirs=folders, command=command)
+    return Loaded(config, composed, folders)
+
+
+def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None:
+    """Say what a user may not expect: built-in options that a user file hides, tasks that are left out."""
+    for shadow in loaded.composed.shadowed:
+        say(f"note: {shadow.line()}")
+    for task, reason in ground.skipped.items():
+        say(f"note: task {task} is left out: {reason}")
+
+
+@contextmanager
+def open_events(options: argparse.Namespace, out: TextIO) -> Iterator[Watcher]:
+    """The watcher of a run: progress for people on `out`, and the stream of `--events`."""
+    if options.events is None or options.events == "-":
+        stream = sys.stdout.buffer if options.events else None
+        with _closing(open_watcher(out, quiet=options.quiet, stream=stream)) as watcher:
+            yield watcher
+        return
+    try:
+        file = Path(options.events).open("wb")
+    except OSError as error:
+        raise UserError(f"--events {options.events}: cannot be written: {error.strerror}") from error
+    with file, _closing(open_watcher(out, quiet=options.quiet, stream=file)) as watcher:
+        yield watcher
+
+
+@contextmanager
+def _closing(watcher: Watcher) -> Iterator[Watcher]:
+    try:
+        yield watcher
+    finally:
+        watcher.close()
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout, indented for people who look at it all the same."""
+    print(msgspec.json.format(msgspec.json.encode(value)).decode())

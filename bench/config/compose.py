@@ -1,0 +1,270 @@
+"""Composing with Hydra. The only module that imports Hydra or OmegaConf: import it only to compose.
+
+Hydra reads every option file through `_Source`: each file is checked before anything in it is resolved, the
+project's folders come before the built-in ones, and `/builtin/…` reaches a built-in file of the same name.
+"""
+
+import builtins
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import hydra
+import yaml
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
+from hydra._internal.defaults_list import DefaultsList
+from hydra.core.default_element import DefaultsTreeNode, GroupDefault, InputDefault
+from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException, MissingConfigException
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.types import RunMode
+from hydra.version import setbase
+from msgspec import structs
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from bench.config.complaint import Complaint, KeyPath, dotted, parts, refuse
+from bench.config.composed import CommandName, Composed
+from bench.config.folders import options, search_folders
+from bench.config.guards import (
+    NO_REFERENCE,
+    content_complaints,
+    missing_paths,
+    reference_secrets,
+    refuse_credentials,
+    value_complaints,
+)
+from bench.config.hydra_messages import asker, broken_plugin, missing_option, plain_message, unresolved
+from bench.config.option_files import PRIMARY, Header, OptionFiles
+from bench.config.override import (
+    DECIDING,
+    Action,
+    Override,
+    as_hydra_takes_it,
+    key_complaints,
+    refuse_overrides,
+    unreadable,
+)
+from bench.config.provenance import Entry, draft
+from bench.config.root import read_marker
+from bench.errors import ConfigError
+
+_FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError, RecursionError)
+_ACTIONS: Mapping[str, Action] = {
+    "CHANGE": "change",
+    "ADD": "add",
+    "FORCE_ADD": "force",
+    "EXTEND_LIST": "extend",
+    "DEL": "delete",
+}
+
+
+def compose(
+    overrides: Sequence[str],
+    *,
+    root: Path | None,
+    config_dirs: Sequence[Path] = (),
+    command: CommandName = "evolve",
+) -> Composed:
+    """The configuration that config.yaml, evolve.toml's defaults, an experiment and `overrides` make; each beats
+    those before it. ConfigError says what is wrong. In the main thread only, because Hydra shares state.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("composing works in the main thread only")
+    refuse_credentials(overrides)
+    defaults = read_marker(root).defaults if root else {}
+    files = OptionFiles(search_folders(root, config_dirs), defaults, _parsed_yaml)
+    parsed = [_parsed(override) for override in overrides]
+    refuse_overrides(parsed, command)
+    refuse((each for one in parsed for each in content_complaints(one.value, one.path)), lambda _path: None)
+    listed = files.default_groups()
+    chosen = [as_hydra_takes_it(override, listed) for override in parsed]
+    config, listing = _load(_loader(files), files, chosen)
+    content = _unresolved(config, command)
+    composed = draft(files, _entries(listing), chosen, content, command)
+    refuse((_missing(path, composed) for path in missing_paths(content)), composed.origin)
+    values = _resolved(content, composed)
+    refuse(value_complaints(values), composed.origin)
+    tree = "\n".join(_tree(listing.defaults_tree, files))
+    return structs.replace(composed, values=values, overrides=tuple(overrides), tree=tree)
+
+
+class _Source(ConfigSource):
+    """All option files as one of Hydra's sources."""
+
+    def __init__(self, files: OptionFiles) -> None:
+        super().__init__(provider="incumbent", path="incumbent://")
+        self._files = files
+
+    def __deepcopy__(self, _memo: object) -> "_Source":
+        return self  # Hydra copies its sources for every pass; what was read stays read
+
+    @staticmethod
+    def scheme() -> str:
+        return "incumbent"
+
+    def available(self) -> bool:
+        return True
+
+    def is_config(self, config_path: str) -> bool:
+        return bool(self._files.holders(config_path.removesuffix(".yaml")))
+
+    def is_group(self, config_path: str) -> bool:
+        folders, relative = self._files.place(config_path)
+        return any((folder.path / relative).is_dir() for folder in folders)
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> builtins.list[str]:
+        folders, relative = self._files.place(config_path)
+        return [] if results_filter is ObjectType.GROUP else [*options(folders, relative)]
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        file = self._files.read(config_path.removesuffix(".yaml"))
+        return ConfigResult(
+            provider=self.provider,
+            path=str(file.folder.path / file.relative),
+            config=OmegaConf.create(file.content),
+            header=file.header,
+        )
+
+
+def _parsed_yaml(text: str, label: str) -> tuple[Any, Header]:
+    """The content and header of an option file, read as Hydra's own sources read them."""
+    try:
+        content = OmegaConf.to_container(OmegaConf.load(StringIO(text)), resolve=False)
+        return content, ConfigSource._get_header_dict(text)  # noqa: SLF001 - there is no public reader
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{label}{line}: {error.problem or error.context}") from error
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{label}: {error.full_key}: {NO_REFERENCE}") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"{label} cannot be read: {error}") from error
+
+
+def _parsed(text: str) -> Override:
+    try:
+        parsed = OverridesParser.create().parse_override(reference_secrets(text))
+        sweep = parsed.is_sweep_override()
+        value = None if sweep else parsed.value()
+    except (*_FAILURES, TypeError) as error:
+        raise unreadable(text) from error
+    return Override(
+        text=text,
+        key=parsed.key_or_group,
+        package=parsed.package,
+        action=_ACTIONS[parsed.type.name],
+        sweep=sweep,
+        value=value,
+    )
+
+
+def _loader(files: OptionFiles) -> ConfigLoaderImpl:
+    """Hydra's composer over these files."""
+    if hydra.__version__.startswith("1.3."):
+        setbase("1.3")  # later versions behave so anyhow, and warn when asked to
+    try:
+        Plugins.instance()
+    except Exception as error:
+        explained = broken_plugin(error)
+        if explained is None:
+            raise
+        raise explained from error
+    path = ConfigSearchPathImpl()
+    path.append("hydra", "pkg://hydra.conf")
+    path.append("schema", "structured://")
+    loader = ConfigLoaderImpl(path)
+    loader.repository.sources.insert(0, _Source(files))
+    return loader
+
+
+def _load(
+    loader: ConfigLoaderImpl, files: OptionFiles, overrides: Sequence[Override]
+) -> tuple[DictConfig, DefaultsList]:
+    """What Hydra makes of it, unresolved, and its list of files. Hydra's errors become ConfigError."""
+    lines = [reference_secrets(override.text) for override in overrides]
+    try:
+        config = loader.load_configuration(PRIMARY, lines, RunMode.RUN, from_shell=False)
+        return config, loader.compute_defaults_list(PRIMARY, lines, RunMode.RUN)
+    except MissingConfigException as error:
+        config_name = error.missing_cfg_file or "?"
+        asked_by = asker(config_name, str(error), overrides, files)
+        raise missing_option(config_name, error.options or (), asked_by, files.folders) from error
+    except _FAILURES as error:
+        _refuse_keys(loader, files, overrides)
+        raise ConfigError(f"the configuration cannot be composed:\n  {plain_message(error)}") from error
+
+
+def _refuse_keys(loader: ConfigLoaderImpl, files: OptionFiles, overrides: Sequence[Override]) -> None:
+    """ConfigError for all overrides whose keys do not fit what the chosen options make without them."""
+    giving = [each for each in overrides if not each.chooses(files.groups)]
+    if giving:
+        base, _ = _load(loader, files, [each for each in overrides if each.chooses(files.groups)])
+        refuse(key_complaints(_unresolved(base, "evolve"), giving), lambda _path: None)
+
+
+def _unresolved(config: DictConfig, command: CommandName) -> dict[str, Any]:
+    """The composed content with its references, without Hydra's node and without what `bench` has not."""
+    with open_dict(config):
+        config.pop("hydra", None)
+    content = _plain(config, resolve=False)
+    return content | dict.fromkeys(DECIDING) if command == "bench" else content
+
+
+def _resolved(content: dict[str, Any], composed: Composed) -> dict[str, Any]:
+    try:
+        return _plain(OmegaConf.create(content), resolve=True)
+    except OmegaConfBaseException as error:
+        refuse([unresolved(parts(str(error.full_key or "")), content, error)], composed.origin)
+        raise
+
+
+def _missing(path: KeyPath, composed: Composed) -> Complaint:
+    return Complaint((), f"must be given: {dotted(path)}=…  ({composed.origin(path)})")
+
+
+def _plain(config: DictConfig, *, resolve: bool) -> dict[str, Any]:
+    content: Any = OmegaConf.to_container(config, resolve=resolve)
+    return {str(key): value for key, value in content.items()}
+
+
+def _entries(listing: DefaultsList) -> list[Entry]:
+    return [
+        Entry(each.config_path, each.package or "", each.parent or "")
+        for each in listing.defaults
+        if each.config_path and not each.config_path.startswith("hydra/")
+    ]
+
+
+def _tree(root: DefaultsTreeNode, files: OptionFiles) -> Iterator[str]:
+    """The defaults tree as lines: what each entry is, and the file that it came to."""
+    primary = (root.children or [])[-1]  # the other child is Hydra's own
+    yield f"{PRIMARY}  ({files.read(PRIMARY).label})"
+    if isinstance(primary, DefaultsTreeNode):
+        yield from _branches(primary, files, "")
+
+
+def _branches(node: DefaultsTreeNode, files: OptionFiles, indent: str) -> Iterator[str]:
+    children = node.children or []
+    for child in children:
+        last = child is children[-1]
+        default = child.node if isinstance(child, DefaultsTreeNode) else child
+        yield f"{indent}{'└── ' if last else '├── '}{_entry_text(default, files)}"
+        if isinstance(child, DefaultsTreeNode):
+            yield from _branches(child, files, indent + ("    " if last else "│   "))
+
+
+def _entry_text(default: InputDefault, files: OptionFiles) -> str:
+    if default.is_self():
+        return "_self_"
+    if default.get_name() is None or default.is_deleted():
+        return f"{default.get_override_key()}: {'(removed)' if default.is_deleted() else 'null'}"
+    config = default.get_config_path()
+    name = (
+        f"{default.get_override_key()}: {default.get_name()}" if isinstance(default, GroupDefault) else config
+    )
+    return f"{name}  ({files.read(config).label})"

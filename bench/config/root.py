@@ -1,0 +1,49 @@
+"""The project's root: the folder that holds `evolve.toml`, and what that file says."""
+
+import tomllib
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.config.complaint import refuse
+from bench.config.resources import load_schema
+from bench.config.schema_errors import schema_complaints
+from bench.errors import ConfigError
+
+MARKER = "evolve.toml"
+
+
+class ProjectMarker(Struct, frozen=True):
+    """What `evolve.toml` says: the project's name, and the option of each group that is the default here."""
+
+    name: str
+    defaults: dict[str, str]
+
+
+def find_root(start: Path, explicit: Path | None = None) -> Path | None:
+    """The nearest folder at or above `start` that holds evolve.toml; `explicit` (--root) must hold it itself."""
+    if explicit is not None:
+        return _explicit_root(explicit)
+    folder = start.resolve()
+    return next((each for each in (folder, *folder.parents) if (each / MARKER).is_file()), None)
+
+
+def read_marker(root: Path) -> ProjectMarker:
+    """The evolve.toml of `root`; ConfigError on broken TOML and unknown keys. The name defaults to the folder's."""
+    path = root / MARKER
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    refuse(schema_complaints(load_schema("evolve"), content), lambda _path: str(path))
+    return ProjectMarker(content.get("name", root.resolve().name), content.get("defaults", {}))
+
+
+def _explicit_root(explicit: Path) -> Path:
+    root = explicit.expanduser().resolve()
+    if not (root / MARKER).is_file():
+        raise ConfigError(
+            f"--root {explicit} holds no {MARKER}\n"
+            f"  give the folder of a project, or make one with `evolve init` in {root}"
+        )
+    return root

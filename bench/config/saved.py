@@ -1,0 +1,68 @@
+"""The configuration of a run as a file: written once, verified when read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.config.complaint import refuse
+from bench.config.composed import Composed
+from bench.config.model import Config
+from bench.config.resources import load_schema
+from bench.config.schema_errors import schema_complaints
+from bench.config.validate import freeze
+from bench.digest import digest_json
+from bench.errors import ConfigError
+
+_SCHEMA = "config/1"
+
+
+def config_digest(config: Config) -> str:
+    """The identity of a configuration: SHA-256 over the canonical JSON of its values, however they were given."""
+    return digest_json(config)
+
+
+def saved_config(config: Config, composed: Composed) -> dict[str, Any]:
+    """What config.json holds: the values with their digest, and what they were composed from."""
+    return {
+        "schema": _SCHEMA,
+        "digest": config_digest(config),
+        "config": msgspec.to_builtins(config),
+        "overrides": list(composed.overrides),
+        "sources": dict(composed.sources),
+    }
+
+
+def read_saved_config(path: Path) -> Config:
+    """The configuration in a config.json. ConfigError when it was edited, or written by another version."""
+    content = _content(path)
+    refuse(schema_complaints(load_schema("config-file"), content), lambda _path: str(path))
+    values = content["config"]
+    refuse(schema_complaints(load_schema("config"), values, ("config",)), lambda _path: str(path))
+    config = freeze(values)
+    digest = config_digest(config)
+    if digest != content["digest"]:
+        raise ConfigError(
+            f"{path} was changed after the run wrote it: its digest says {content['digest'][:12]}…, "
+            f"its values make {digest[:12]}…\n"
+            "  a saved configuration is evidence; to change a value, start a new run with an override"
+        )
+    return config
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    found = content.get("schema") if isinstance(content, dict) else None
+    if found != _SCHEMA:
+        raise ConfigError(
+            f"{path} is no saved configuration of this version: its schema is {found!r}, not {_SCHEMA!r}"
+        )
+    return dict(content)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number that JSON knows")

@@ -1,0 +1,61 @@
+"""Run folders: claimed by an exclusive mkdir, so that two runs of one second never share one."""
+
+import os
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.errors import RunError
+
+RUNS = "runs"
+
+
+class RunFolder(Struct, frozen=True):
+    """Where one run keeps everything. The object store is shared by all runs of the project."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """The run's name, unique in its project."""
+        return self.path.name
+
+    @property
+    def objects(self) -> Path:
+        """The project's object store."""
+        return self.path.parent / "objects"
+
+    def generation(self, number: int) -> Path:
+        """The folder of one generation, made when it is first asked for."""
+        folder = self.path / f"gen-{number}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+def create_run(root: Path, configuration: str) -> RunFolder:
+    """A fresh run folder below the project's root, named by time, configuration and chance."""
+    runs = root / RUNS
+    for _ in range(100):
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        path = runs / f"{stamp}-{configuration[:6]}-{secrets.token_hex(2)}"
+        try:
+            runs.mkdir(exist_ok=True)
+            path.mkdir(mode=0o755)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise RunError(f"no run folder can be made below {runs}: {error.strerror}") from error
+        return RunFolder(path)
+    raise RunError(f"no free run folder was found below {runs}")
+
+
+def list_runs(root: Path) -> tuple[RunFolder, ...]:
+    """The project's runs, oldest first (their names begin with the time)."""
+    runs = root / RUNS
+    if not runs.is_dir():
+        return ()
+    with os.scandir(runs) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_dir() and entry.name[:8].isdigit())
+    return tuple(RunFolder(runs / name) for name in names)

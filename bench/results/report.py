@@ -1,0 +1,220 @@
+"""`report.md`: one sweep for a pull request. Pure; every value is neutral to Markdown and to terminals."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from bench.results.aggregate import Aggregate, aggregate, by_cell, known_mean
+from bench.results.health import ArmHealth
+from bench.results.row import Row
+from bench.text import printable
+
+_TASK_COLUMNS = (
+    "task", "split", "arm", "weighted F1", "false positives", "verdicts right", "resolved", "cost", "turns", "s"
+)  # fmt: skip
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+
+
+class ReportVerdict(Struct, frozen=True):
+    """What was decided, in one sentence, and why."""
+
+    sentence: str
+    reasons: tuple[str, ...]
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
+    is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the numbers depend on.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    health: tuple[ArmHealth, ...]
+    provenance: Mapping[str, str]
+    skipped: Mapping[str, str] = {}
+    verdict: ReportVerdict | None = None
+    stopped: str | None = None
+    alarms: tuple[str, ...] = ()
+
+
+class _Group(Struct, frozen=True):
+    """One task and arm: its rows and what they add up to."""
+
+    task: str
+    arm: str
+    split: str
+    rows: tuple[Row, ...]
+    total: Aggregate
+
+
+def render_report(report: Report) -> str:
+    """The report as GitHub Markdown. An unknown value is `n/a`, never 0."""
+    groups = _groups(report)
+    sections = (
+        _head(report),
+        _tasks(groups),
+        _means(groups, report.health),
+        _invoked(groups, report.health),
+        _health(report.health),
+        _pairs("Not measured", ("what", "why"), report.skipped),
+        _pairs("Provenance", ("what", "value"), report.provenance),
+    )
+    return "\n\n".join("\n".join(section) for section in map(tuple, sections) if section) + "\n"
+
+
+def code(value: object) -> str:
+    """A value as inline code in a table's cell: no link, mention or line break of it takes effect. A pipe is
+    shown as a broken bar, because Markdown has no way to write one after a backslash.
+    """
+    text = printable(str(value)).replace("\n", " ").replace("\t", " ").replace("|", "¦")
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def prose(text: str) -> str:
+    """A sentence in which no character means anything to Markdown."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(printable(text).split()))
+
+
+def _groups(report: Report) -> tuple[_Group, ...]:
+    """By task, then in the order of the arms."""
+    cells = by_cell(report.rows)
+    tasks = sorted({task for task, _ in cells})
+    return tuple(
+        _Group(task, each.arm, rows[0].identity.split, rows, aggregate(rows))
+        for task in tasks
+        for each in report.health
+        if (rows := cells.get((task, each.arm))) is not None
+    )
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield f"# {prose(report.title)}"
+    if report.verdict:
+        yield from ("", f"**{prose(report.verdict.sentence)}**", "")
+        yield from (f"* {prose(reason)}" for reason in report.verdict.reasons)
+    if report.stopped:
+        yield ""
+        yield f"The sweep did not complete ({code(report.stopped)}): the numbers below are partial."
+    if report.alarms:
+        yield ""
+        yield from (f"* **Alarm.** {prose(alarm)}" for alarm in report.alarms)
+
+
+def _tasks(groups: Sequence[_Group]) -> Iterator[str]:
+    yield from ("## Tasks", "", "Medians over the measured cells; seconds are those of the sessions.", "")
+    yield from _table(_TASK_COLUMNS, (_task_line(group) for group in groups))
+
+
+def _task_line(group: _Group) -> tuple[str, ...]:
+    total = group.total
+    excluded = total.runs - total.measured
+    return (
+        code(group.task),
+        code(group.split),
+        code(group.arm),
+        _number(total.weighted_f1, 3) if not total.clean_control else "clean",
+        _number(total.false_positives, 1),
+        "n/a" if total.verdicts_right is None else f"{total.verdicts_right}/{total.measured}",
+        f"{total.resolved}/{total.measured}" + (f" ({excluded} excluded)" if excluded else ""),
+        _dollars(total.cost_usd),
+        _number(total.turns, 1),
+        _number(total.seconds, 1),
+    )
+
+
+def _means(groups: Sequence[_Group], arms: Sequence[ArmHealth]) -> Iterator[str]:
+    yield from ("## Means", "")
+    yield from ("Weighted F1 over the tasks with a defect; an unknown task makes a mean unknown.", "")
+    splits = sorted({group.split for group in groups})
+    yield from _table(
+        ("arm", *(code(split) for split in splits), "all", "resolved", "cost of a cell"),
+        (_mean_line(each.arm, splits, [group for group in groups if group.arm == each.arm]) for each in arms),
+    )
+
+
+def _mean_line(arm: str, splits: Sequence[str], groups: Sequence[_Group]) -> tuple[str, ...]:
+    by_split = [_mean_f1([group for group in groups if group.split == split]) for split in splits]
+    resolved = sum(each.total.resolved for each in groups)
+    measured = sum(each.total.measured for each in groups)
+    return (
+        code(arm),
+        *by_split,
+        _mean_f1(groups),
+        f"{resolved}/{measured}",
+        _dollars(known_mean([group.total.cost_usd for group in groups])),
+    )
+
+
+def _mean_f1(groups: Sequence[_Group]) -> str:
+    return _number(known_mean([each.total.weighted_f1 for each in groups if not each.total.clean_control]), 3)
+
+
+def _invoked(groups: Sequence[_Group], arms: Sequence[ArmHealth]) -> Iterator[str]:
+    """Nothing where no arm has a skill."""
+    measured = [row for group in groups for row in group.rows if row.outcome.status == "measured"]
+    if all(row.outcome.skill_invoked is None for row in measured):
+        return
+    yield from ("## Where the skill was used", "")
+    yield from ("Only cells that invoked their skill. **Biased**: whether one did is itself a result.", "")
+    yield from _table(
+        ("arm", "cells that used it", "weighted F1", "resolved"),
+        (
+            _invoked_line(each.arm, [group for group in groups if group.arm == each.arm])
+            for each in arms
+            if any(row.identity.arm == each.arm and row.outcome.skill_invoked is not None for row in measured)
+        ),
+    )
+
+
+def _invoked_line(arm: str, groups: Sequence[_Group]) -> tuple[str, ...]:
+    using = [[row for row in group.rows if row.outcome.skill_invoked] for group in groups]
+    totals = [aggregate(rows) for rows in using if rows]
+    measured = sum(total.measured for total in totals)
+    f1 = known_mean([total.weighted_f1 for total in totals if not total.clean_control])
+    return (
+        code(arm),
+        f"{measured}/{sum(group.total.measured for group in groups)}",
+        _number(f1, 3),
+        f"{sum(total.resolved for total in totals)}/{measured}",
+    )
+
+
+def _health(arms: Sequence[ArmHealth]) -> Iterator[str]:
+    yield from ("## Health", "", "Whether something was measured at all, over every attempt.", "")
+    yield from _table(
+        ("arm", "role", "state", "measured", "excluded by kind"),
+        (
+            (
+                code(each.arm),
+                each.role,
+                each.state,
+                f"{each.measured}/{each.attempts}",
+                ", ".join(f"{count} {kind}" for kind, count in each.broken.items()) or "none",
+            )
+            for each in arms
+        ),
+    )
+
+
+def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str]) -> Iterator[str]:
+    if pairs:
+        yield from (f"## {title}", "")
+        yield from _table(head, ((code(name), code(value)) for name, value in pairs.items()))
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for line in lines:
+        yield f"| {' | '.join(line)} |"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "n/a" if value is None else f"{value:.{digits}f}"
+
+
+def _dollars(value: float | None) -> str:
+    return "n/a" if value is None else f"${value:.4f}"

@@ -1,0 +1,96 @@
+"""The object store: artifacts kept by the SHA-256 of their bytes."""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from bench.digest import digest_bytes
+from bench.errors import RunError
+from bench.results.row import Artifact
+from bench.results.rows import sync_folder
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_UNFINISHED = ".unfinished-"
+
+
+class Damage(Struct, frozen=True, order=True):
+    """An object that is not what its name says, or not there."""
+
+    digest: str
+    problem: Literal["missing", "changed"]
+
+
+class ObjectStore:
+    """Artifacts in `folder`, sharded by the first two digits: `ab/cdef…`. Objects never change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, content: bytes) -> Artifact:
+        """Keep `content`, on the disk before this returns. An object that was damaged is written anew."""
+        artifact = Artifact(digest_bytes(content), len(content))
+        path = self._path(artifact.digest)
+        try:
+            if not (path.is_file() and path.read_bytes() == content):
+                self._write(path, content)
+        except OSError as error:
+            raise RunError(
+                f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then resume the run"
+            ) from error
+        return artifact
+
+    def get(self, digest: str) -> bytes:
+        """The bytes that have this digest, re-hashed. RunError if they are missing or changed."""
+        path = self._path(digest)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise RunError(f"object {digest} cannot be read from {self.folder}: {error.strerror}") from error
+        if digest_bytes(content) != digest:
+            raise RunError(f"object {digest} in {self.folder} was changed\n  restore {path} from a copy")
+        return content
+
+    def verify(self, referenced: Iterable[Artifact] = ()) -> tuple[Damage, ...]:
+        """Re-hash every object; what was changed, and what of `referenced` is missing."""
+        found = dict(self._objects())
+        changed = {Damage(digest, "changed") for digest, path in found.items() if not _is(path, digest)}
+        missing = {Damage(each.digest, "missing") for each in referenced if each.digest not in found}
+        return tuple(sorted(changed | missing))
+
+    def _path(self, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise RunError(f"{digest!r} is not the SHA-256 of an object")
+        return self.folder / digest[:2] / digest[2:]
+
+    def _objects(self) -> Iterator[tuple[str, Path]]:
+        """Every object with the digest that its place claims; a file that a crash left unfinished is none."""
+        for path in sorted(self.folder.glob("??/*")):
+            if not path.name.startswith(_UNFINISHED):
+                yield path.parent.name + path.name, path
+
+    def _write(self, path: Path, content: bytes) -> None:
+        new_shard = not path.parent.is_dir()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # mode 0600
+        temporary = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+        if new_shard:
+            sync_folder(self.folder)
+
+
+def _is(path: Path, digest: str) -> bool:
+    return path.is_file() and digest_bytes(path.read_bytes()) == digest

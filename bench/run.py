@@ -1,0 +1,90 @@
+"""What `bench` and `bench prepare` do, from overrides to the last line on the screen."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.cli_run import announce, load, open_events, print_json
+from bench.commandline import cancel_on_signals
+from bench.digest import digest_json
+from bench.errors import SuiteError
+from bench.exits import ExitCode
+from bench.project import create_run
+from bench.results import exit_code, health, render_report
+from bench.skills import required_arms
+from bench.suite import packages_specification, prepare_packages
+from bench.sweep import canonical_skills, make_arms, measure_plan, open_ground, seal_plan, sweep_report
+from bench.watch import RunFinished, RunStarted
+
+Say = Callable[[str], None]
+
+
+class BenchSummary(Struct, frozen=True, kw_only=True):
+    """What `bench --json` prints (schemas/bench-summary.schema.json)."""
+
+    run: str
+    folder: str
+    report: str
+    cells: int
+    rows: int
+    stopped: str | None
+    code: int
+
+
+def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
+    """Measure the incumbent and comparator arms and report them."""
+    loaded = load(options, root, "bench")
+    canonical = canonical_skills(loaded.config, root)
+    selected = required_arms(loaded.config.arms, None)
+    with (
+        cancel_on_signals(say) as cancellation,
+        open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
+    ):
+        announce(loaded, ground, say)
+        plan = seal_plan(ground, selected, 0, None)
+        run = create_run(root, digest_json(loaded.config))
+        loaded.save(run.path)
+        with open_events(options, sys.stderr) as watcher:
+            watcher.see(
+                RunStarted(
+                    run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(loaded.config)
+                )
+            )
+            arms = make_arms(ground, selected, canonical)
+            result = measure_plan(ground, plan, arms, run, run.path, watcher, cancellation)
+            code = exit_code(health(result.rows, ground.roles(selected)), result.stopped)
+            report = run.path / "report.md"
+            report.write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
+            watcher.see(RunFinished(run=run.id, code=int(code)))
+    summary = BenchSummary(
+        run=run.id,
+        folder=str(run.path),
+        report=str(report),
+        cells=len(plan.cells),
+        rows=len(result.rows),
+        stopped=result.stopped,
+        code=int(code),
+    )
+    if options.json:
+        print_json(summary)
+    else:
+        print(f"\n{report.read_text('utf-8')}\nreport: {report}")
+    return code
+
+
+def prepare(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
+    """Fetch what the suite's `prepare` block names, and write the suite."""
+    options.overrides = [f"suite={options.suite}", *options.overrides]
+    loaded = load(options, root, "bench")
+    suite = loaded.config.suite
+    if suite.prepare is None:
+        raise SuiteError(f"suite {suite.name} needs no preparing: it lies in {root / suite.path}")
+    prepared = prepare_packages(packages_specification(suite.prepare), root / suite.path, say)
+    if options.json:
+        print_json(prepared)
+    else:
+        print(f"suite {suite.name}: {len(prepared.tasks)} tasks in {prepared.folder}")
+    return ExitCode.VERDICT

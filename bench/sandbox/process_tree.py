@@ -1,0 +1,123 @@
+"""The processes of an unconfined command: found by descent, session, control group and a mark in their environment."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.sandbox.process import VANISH
+from bench.sandbox.waiting import open_process, send, wait_ended
+
+_PROC = Path("/proc")
+
+
+class _Seen(Struct, frozen=True):
+    """A process as /proc shows it. `born` is in clock ticks since the system started."""
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+    born: int
+
+    @property
+    def alive(self) -> bool:
+        return self.state not in "ZX"
+
+
+class ProcessTree:
+    """Everything that the process `root`, the leader of its session, started and that still runs.
+
+    `mark` is an environment entry that only this command's processes carry; `members` names further ones. A process
+    that left the session, cleared its environment and whose parent ended escapes, unless `members` knows it.
+    """
+
+    def __init__(self, root: int, mark: bytes, members: Callable[[], frozenset[int]]) -> None:
+        self._root = root
+        self._mark = mark
+        self._members = members
+
+    def ask(self) -> None:
+        """Send SIGTERM to the command's process group."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._root, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill until nothing is left: a process may have started another one while it was looked for."""
+        deadline = time.monotonic() + VANISH
+        while (left := deadline - time.monotonic()) > 0 and self._kill_once(left):
+            pass
+
+    def alive(self) -> frozenset[int]:
+        """The processes of the tree that have not ended."""
+        seen = {process.pid: process for process in _processes()}
+        born = seen[self._root].born if self._root in seen else 0
+        members = self._members()
+        found = {
+            process.pid
+            for process in seen.values()
+            if process.pid in members or process.session == self._root or self._descends(process, seen)
+        }
+        marked = {
+            process.pid
+            for process in seen.values()
+            if process.pid not in found and process.born >= born and self._marked(process.pid)
+        }
+        return frozenset(pid for pid in found | marked if seen[pid].alive)
+
+    def _kill_once(self, seconds: float) -> bool:
+        """Kill those that are alive and wait for their end; whether there were any."""
+        handles = {pid: handle for pid in self.alive() if (handle := open_process(pid)) is not None}
+        if not handles:
+            return False
+        try:
+            # The handle holds the process fast; looking again makes sure that it is the one that was meant.
+            for pid in self.alive() & handles.keys():
+                send(handles[pid], signal.SIGKILL)
+            wait_ended(handles.values(), seconds)
+        finally:
+            for handle in handles.values():
+                os.close(handle)
+        return True
+
+    def _descends(self, process: _Seen, seen: dict[int, _Seen]) -> bool:
+        """Whether the root is the process itself or above it."""
+        current: _Seen | None = process
+        while current is not None and current.pid != self._root:
+            current = seen.get(current.parent)
+        return current is not None
+
+    def _marked(self, pid: int) -> bool:
+        """Whether the process carries the mark; one of another user or that is gone does not."""
+        try:
+            return self._mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """The processes that `pid` has started by now, and those that they have."""
+    with suppress(OSError):
+        for child in (_PROC / str(pid) / "task" / str(pid) / "children").read_text().split():
+            yield int(child)
+            yield from descendants(int(child))
+
+
+def _processes() -> Iterator[_Seen]:
+    """All processes that there are."""
+    for entry in os.scandir(_PROC):
+        if entry.name.isdigit():
+            with suppress(OSError):
+                yield _parse(int(entry.name), (_PROC / entry.name / "stat").read_text(errors="replace"))
+
+
+def _parse(pid: int, stat: str) -> _Seen:
+    """A process from its /proc/PID/stat. The name, in brackets, may hold anything; fields count from behind it."""
+    fields = stat.rpartition(")")[2].split()
+    return _Seen(
+        pid=pid, state=fields[0], parent=int(fields[1]), session=int(fields[3]), born=int(fields[19])
+    )

@@ -1,0 +1,135 @@
+"""Shell commands that judge a working copy: the visible check and the hidden oracle."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.cancellation import Cancellation
+from bench.errors import SandboxError
+from bench.sandbox import (
+    Command,
+    End,
+    Layout,
+    Limits,
+    Mount,
+    ProcessResult,
+    ReadOnly,
+    Sandbox,
+    Writable,
+)
+from bench.suite import CommandOracle, OracleFile
+
+LONGEST_TAIL = 4000
+
+
+class CheckPlace(Struct, frozen=True, kw_only=True):
+    """Where a cell's checks run. `copy` is a throw-away mount of what the sessions left, `folder` the cell's
+    own on the host; `token` makes the oracle's place unguessable; `mounts` are the task's dependencies.
+    """
+
+    folder: Path
+    layout: Layout
+    copy: Mount
+    mounts: tuple[Mount, ...]
+    environment: Mapping[str, str]
+    limits: Limits
+    seconds: float
+    token: str
+
+
+class CheckResult(Struct, frozen=True, kw_only=True):
+    """Whether a check passed, how it ended, and the last characters that it printed (never an oracle's)."""
+
+    passed: bool
+    end: End
+    seconds: float
+    tail: str = ""
+
+
+def run_verify(sandbox: Sandbox, place: CheckPlace, command: str, cancellation: Cancellation) -> CheckResult:
+    """Run the visible check. One that ends in any way of its own has passed or failed; SandboxError if it
+    could not be started or was stopped.
+    """
+    result = _run(sandbox, place, command, (), cancellation)
+    printed = result.stdout.text() + result.stderr.text()
+    return CheckResult(
+        passed=result.succeeded, end=result.end, seconds=result.seconds, tail=printed[-LONGEST_TAIL:]
+    )
+
+
+def run_oracle(
+    sandbox: Sandbox, place: CheckPlace, oracle: CommandOracle, cancellation: Cancellation
+) -> CheckResult:
+    """Run the hidden test; only once every agent of the cell has exited. `ORACLE` names its files' place.
+
+    SandboxError also if the files are no longer what they were: then nothing it said can be trusted.
+    """
+    with _staged(place.folder, oracle.files) as folder:
+        mount = ReadOnly(folder, f"/oracle-{place.token}")
+        result = _run(sandbox, place, oracle.command, (mount,), cancellation)
+        if not _intact(folder, oracle.files):
+            raise SandboxError("the hidden test's files changed while it ran")
+    return CheckResult(passed=result.succeeded, end=result.end, seconds=result.seconds)
+
+
+def _run(
+    sandbox: Sandbox,
+    place: CheckPlace,
+    command: str,
+    oracle: tuple[ReadOnly, ...],
+    cancellation: Cancellation,
+) -> ProcessResult:
+    """One command by a non-login shell, in a home of its own: no profile or user site of an agent is read."""
+    home = Path(tempfile.mkdtemp(prefix="check-home-", dir=place.folder))
+    environment = dict(place.environment) | {"HOME": place.layout.seen(home, place.layout.home)}
+    for mount in oracle:
+        environment["ORACLE"] = place.layout.seen(mount.source, mount.target)
+    result = sandbox.run(
+        Command(
+            argv=("/bin/sh", "-c", command),
+            directory=_directory(place),
+            environment=environment,
+            mounts=(place.copy, Writable(home, place.layout.home), *place.mounts, *oracle),
+            seconds=place.seconds,
+            limits=place.limits,
+        ),
+        cancellation,
+    )
+    if result.end in (End.SPAWN_FAILED, End.CANCELLED):
+        raise SandboxError(f"a check was not run to its end: {result.end}: {result.detail}")
+    return result
+
+
+def _directory(place: CheckPlace) -> str:
+    """Where the copy is, as the command sees it."""
+    if isinstance(place.copy, ReadOnly | Writable):
+        return place.layout.seen(place.copy.source, place.copy.target)
+    return place.copy.target
+
+
+@contextmanager
+def _staged(parent: Path, files: tuple[OracleFile, ...]) -> Iterator[Path]:
+    """The files, readable by this user alone, in a private folder that is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="oracle-", dir=parent))
+    try:
+        for file in files:
+            path = folder / file.target
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_bytes(file.content)
+            path.chmod(0o400)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _intact(folder: Path, files: tuple[OracleFile, ...]) -> bool:
+    """Whether the folder holds exactly these files with exactly these bytes."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()}
+    return set(found) == {file.target for file in files} and all(
+        not found[file.target].is_symlink() and found[file.target].read_bytes() == file.content
+        for file in files
+    )

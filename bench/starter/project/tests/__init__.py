@@ -1,0 +1,1 @@
+"""The tests of larder: `python -m unittest` in the folder above."""

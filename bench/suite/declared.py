@@ -1,0 +1,62 @@
+"""What a suite file declares, once it fits its schema: names of files, nothing read yet."""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from bench.suite.model import Label, Split
+
+
+class DeclaredFile(Struct, frozen=True, forbid_unknown_fields=True):
+    source: str
+    target: str
+
+
+class DeclaredSource(Struct, frozen=True, forbid_unknown_fields=True):
+    """Exactly one of `repository` (with `ref`) and `tree`."""
+
+    repository: str | None = None
+    ref: str = ""
+    tree: str | None = None
+
+
+class DeclaredOracle(Struct, frozen=True, forbid_unknown_fields=True):
+    """Exactly one of `labels` and `command` (with `files`)."""
+
+    labels: str | None = None
+    command: str = ""
+    files: tuple[DeclaredFile, ...] = ()
+
+
+class DeclaredTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry of `tasks`, as schemas/suite.schema.json describes it."""
+
+    id: str
+    class_: str = field(name="class")
+    split: Split
+    source: DeclaredSource
+    change: str | None = None
+    prompt: str
+    setup: str = ""
+    verify: str = ""
+    oracle: DeclaredOracle
+    assets: tuple[DeclaredFile, ...] = ()
+    dependencies: tuple[DeclaredFile, ...] = ()
+    critical: bool = False
+    expensive: bool = False
+    notes: str = ""
+
+
+class DeclaredSuite(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A whole suite file."""
+
+    schema: Literal["suite/1"]
+    name: str
+    tasks: tuple[DeclaredTask, ...]
+
+
+class DeclaredLabels(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole file of hidden labels."""
+
+    schema_version: Literal[1]
+    findings: tuple[Label, ...]

@@ -1,0 +1,171 @@
+"""Makes a task from its declaration: reads its files, resolves its ref, computes its digests."""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+
+from bench.suite.declared import DeclaredFile, DeclaredSource, DeclaredTask
+from bench.suite.documents import Document
+from bench.suite.files import LONGEST_PATH, Refused, check_path, read_file, read_text, shown
+from bench.suite.labels import read_labels
+from bench.suite.model import Asset, LabelOracle, Oracle, RepositorySource, Source, Task, TreeSource
+from bench.suite.oracle import capture_oracle, target_problems
+from bench.suite.problems import Problems
+
+MOST_PROMPT_BYTES = 256 << 10
+MOST_CHANGE_BYTES = 16 << 20
+LONGEST_ASSET_TARGET = LONGEST_PATH
+_REVIEW_CLASSES = ("review-defect", "review-clean")
+
+Change = bytes | Literal["all"] | None
+Result = TypeVar("Result")
+
+
+class Desk(Struct, frozen=True):
+    """What making the tasks of one suite needs. `resolve` and `digest` remember what they were asked before,
+    so that one ref is one commit, and one folder one digest, in all of the suite.
+    """
+
+    folder: Path
+    document: Document
+    problems: Problems
+    resolve: Callable[[Path, str], str]
+    digest: Callable[..., str]
+
+
+def make_task(desk: Desk, number: int, declared: DeclaredTask) -> Task | None:
+    """The task at position `number`, or None when something is wrong with it, which `desk.problems` then says."""
+
+    def place(*path: str | int) -> str:
+        return f"{desk.document.place(('tasks', number, *path))}: task `{declared.id}`"
+
+    attempt = desk.problems.attempt
+    for path, text in _contradictions(declared):
+        desk.problems.add(place(path), text)
+    source = attempt(place("source"), functools.partial(_source, desk, declared.source))
+    change = attempt(place("change"), functools.partial(_change, desk.folder, declared.change))
+    prompt = attempt(place("prompt"), functools.partial(_prompt, desk.folder, declared.prompt))
+    oracle = _oracle(desk, place("oracle"), declared)
+    assets = attempt(place("assets"), functools.partial(_assets, desk, declared.assets))
+    dependencies = attempt(
+        place("dependencies"), functools.partial(_dependencies, desk, declared.dependencies)
+    )
+    if source is None or prompt is None or oracle is None or assets is None or dependencies is None:
+        return None
+    if isinstance(oracle, LabelOracle):
+        _check_class(desk.problems, place("class"), declared.class_, oracle)
+    return Task(
+        id=declared.id,
+        class_=declared.class_,
+        split=declared.split,
+        source=source,
+        change=change,
+        prompt=prompt,
+        setup=declared.setup,
+        verify=declared.verify,
+        oracle=oracle,
+        assets=assets,
+        dependencies=dependencies,
+        critical=declared.critical,
+        expensive=declared.expensive,
+    )
+
+
+def _contradictions(declared: DeclaredTask) -> Iterator[tuple[str, str]]:
+    """What the schema cannot say about one entry, as (key, problem)."""
+    is_review = declared.class_ in _REVIEW_CLASSES
+    if is_review and declared.oracle.labels is None:
+        yield "oracle", f"a {declared.class_} task is judged by labels: use `oracle: {{labels: FILE}}`"
+    if not is_review and declared.oracle.labels is not None:
+        yield "oracle", f"labels judge reviews; a {declared.class_} task needs `oracle: {{command, files}}`"
+    if is_review and declared.change is None:
+        yield "class", "a review task needs a `change`: without one there is nothing to review"
+
+
+def _check_class(problems: Problems, place: str, class_: str, oracle: LabelOracle) -> None:
+    if class_ == "review-clean" and not oracle.clean:
+        problems.add(
+            place, f"review-clean must have no labels, but has {len(oracle.labels)}; use review-defect"
+        )
+    if class_ == "review-defect" and oracle.clean:
+        problems.add(place, "review-defect must have labels, but has none; use review-clean")
+
+
+def _source(desk: Desk, declared: DeclaredSource) -> Source:
+    if declared.tree is not None:
+        tree = (desk.folder / declared.tree).resolve()
+        if not tree.is_dir():
+            raise Refused(f"the tree `{shown(declared.tree)}` is not a folder that exists")
+        return TreeSource(tree, _digest(desk, tree, declared.tree, without=desk.folder))
+    repository = (desk.folder / str(declared.repository)).resolve()
+    return RepositorySource(repository, declared.ref, desk.resolve(repository, declared.ref))
+
+
+def _change(folder: Path, declared: str | None) -> Change:
+    if declared is None or declared == "all":
+        return "all" if declared else None
+    patch = _named(declared, lambda: read_file(folder, check_path(declared), MOST_CHANGE_BYTES))
+    if not patch.strip():
+        raise Refused(f"`{declared}` is empty: it must be a git patch")
+    return patch
+
+
+def _prompt(folder: Path, declared: str) -> str:
+    prompt = _named(declared, lambda: read_text(folder, check_path(declared), MOST_PROMPT_BYTES))
+    if not prompt.strip():
+        raise Refused(f"`{declared}` is empty: it must say what to do")
+    return prompt
+
+
+def _oracle(desk: Desk, place: str, declared: DeclaredTask) -> Oracle | None:
+    labels, attempt = declared.oracle.labels, desk.problems.attempt
+    if labels is None:
+        oracle = declared.oracle
+        return attempt(place, lambda: capture_oracle(desk.folder, oracle.command, oracle.files))
+    path = attempt(place, lambda: _named(labels, lambda: check_path(labels)))
+    if path is None:
+        return None
+    name = f"{desk.document.name.rpartition('/')[0]}/{path}"
+    return attempt("", lambda: read_labels(desk.folder, path, name, declared.id))
+
+
+def _assets(desk: Desk, declared: Sequence[DeclaredFile]) -> tuple[Asset, ...]:
+    return _brought(desk, declared, [file.target for file in declared], allow_git=False)
+
+
+def _dependencies(desk: Desk, declared: Sequence[DeclaredFile]) -> tuple[Asset, ...]:
+    """Like assets; a target may be absolute, a place in the sandbox."""
+    targets = [file.target.removeprefix("/") for file in declared]
+    return _brought(desk, declared, targets, allow_git=True)
+
+
+def _brought(
+    desk: Desk, declared: Sequence[DeclaredFile], targets: Sequence[str], *, allow_git: bool
+) -> tuple[Asset, ...]:
+    problems = target_problems(targets, LONGEST_ASSET_TARGET)
+    brought: list[Asset] = []
+    for file in declared:
+        source = (desk.folder / file.source).resolve()
+        try:
+            digest = _digest(desk, source, file.source, allow_git=allow_git)
+            brought.append(Asset(source, file.target, digest))
+        except Refused as refusal:
+            problems += refusal.problems
+    if problems:
+        raise Refused(*problems)
+    return tuple(brought)
+
+
+def _digest(desk: Desk, source: Path, declared: str, **options: object) -> str:
+    return _named(declared, lambda: desk.digest(source, **options))
+
+
+def _named(declared: str, action: Callable[[], Result]) -> Result:
+    """What `action` returns; what it refuses is said about the path as it was declared."""
+    try:
+        return action()
+    except Refused as refusal:
+        raise Refused(*(f"`{shown(declared)}` {problem}" for problem in refusal.problems)) from refusal

@@ -1,0 +1,202 @@
+"""What all generations of a run stand on, opened and checked before anything is measured."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.agents import Agent, create_agent
+from bench.arms import Arm, TemplateSource, Workbench, harness_digest
+from bench.cancellation import Cancellation
+from bench.config import ArmSpec, Config, Role, read_prompt
+from bench.digest import canonical_json, digest_json
+from bench.errors import SandboxUnavailable
+from bench.project import RunFolder
+from bench.redaction import Redactor
+from bench.results import ObjectStore, RowFile
+from bench.sandbox import Sandbox, containment_refusal, open_sandbox
+from bench.skills import Skill, read_family, read_skill
+from bench.suite import Suite, Task, load_suite, select_tasks
+from bench.sweep.model import Plan
+from bench.sweep.plan import check_cells, make_plan
+from bench.sweep.scratch import open_scratch
+from bench.sweep.sweep import SweepResult, run_sweep
+from bench.sweep.templates import TaskTemplates
+from bench.watch import Watcher
+from bench.workspace import Workspaces, choose_workspaces
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """A project, its suite, and the machinery that measures it. `skipped` gives a reason for each task left out."""
+
+    config: Config
+    root: Path
+    prompts: Mapping[str, str]
+    suite: Suite
+    tasks: tuple[Task, ...]
+    skipped: Mapping[str, str]
+    agent: Agent
+    sandbox: Sandbox
+    workspaces: Workspaces
+    templates: TemplateSource
+    redactor: Redactor
+    scratch: Path
+    harness: str
+    cpu: threading.Semaphore
+
+    @property
+    def measured_model(self) -> str | None:
+        """The name under which verdicts say what was measured; null for a model that nobody pinned."""
+        if self.agent.calls_model:
+            return self.config.model.id
+        return f"{self.agent.name}/{self.agent.version}"
+
+    def roles(self, arms: Sequence[str]) -> dict[str, Role]:
+        """The roles of these arms, in their order."""
+        return {name: self.config.arms[name].role for name in arms}
+
+
+@contextmanager
+def open_ground(
+    config: Config, root: Path, config_dirs: Sequence[Path], cancellation: Cancellation
+) -> Iterator[Ground]:
+    """Everything that can be checked before a cell is paid has been, once this yields."""
+    suite = load_suite(config.suite, root)
+    selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
+    agent = create_agent(config.agent)
+    prompts = {
+        spec.prompt: read_prompt(spec.prompt, root, config_dirs)
+        for arm in config.arms.values()
+        for spec in arm.sessions.values()
+    }
+    sandbox = open_sandbox(config.sandbox)
+    refusal = containment_refusal(config.sandbox, contains=sandbox.contains, calls_model=agent.calls_model)
+    if refusal is not None:
+        raise SandboxUnavailable(refusal)
+    sandbox.probe()
+    cpu = threading.BoundedSemaphore(config.cpu_slots)
+    with open_scratch(Path(config.sandbox.scratch)) as scratch:
+        workspaces = choose_workspaces(config.sandbox.workspace, sandbox, scratch)
+        yield Ground(
+            config=config,
+            root=root,
+            prompts=prompts,
+            suite=suite,
+            tasks=selection.tasks,
+            skipped=selection.skipped,
+            agent=agent,
+            sandbox=sandbox,
+            workspaces=workspaces,
+            templates=TaskTemplates(config, root, suite, sandbox, scratch, cpu, cancellation),
+            redactor=Redactor(()),
+            scratch=scratch,
+            harness=harness_digest(),
+            cpu=cpu,
+        )
+
+
+def canonical_skills(config: Config, root: Path) -> dict[str, Skill]:
+    """The incumbent skills as they lie in the project now. SkillError says what is wrong with one."""
+    return {name: read_skill(root / spec.root, name) for name, spec in sorted(config.skills.items())}
+
+
+def seal_plan(ground: Ground, selected: Sequence[str], generation: int, overlay: str | None) -> Plan:
+    """The plan of one generation, checked against the budget."""
+    config = ground.config
+    left_out = {
+        arm: "the change touches no skill that it loads" for arm in config.arms if arm not in selected
+    }
+    frame = Plan(
+        schema_version=1,
+        generation=generation,
+        suite=ground.suite.digest,
+        overlay=overlay,
+        configuration=digest_json(config),
+        seed=config.seed,
+        arms=(),
+        tasks=(),
+        cells=(),
+        left_out={**left_out, **ground.skipped},
+    )
+    plan = make_plan(
+        config.arms,
+        selected,
+        ground.tasks,
+        repeats=config.repeats,
+        deterministic=ground.agent.deterministic,
+        frame=frame,
+    )
+    check_cells(plan, config.budget.cells)
+    return plan
+
+
+def make_arms(
+    ground: Ground,
+    selected: Sequence[str],
+    incumbents: Mapping[str, Skill],
+    candidates: Mapping[str, Skill] | None = None,
+    overlay: str | None = None,
+) -> dict[str, Arm]:
+    """The selected arms with the skills they load: the incumbents, the candidates, or a family of their own."""
+    return {
+        name: _arm(ground, name, incumbents if candidates is None else candidates, overlay)
+        if ground.config.arms[name].role == "candidate"
+        else _arm(ground, name, incumbents, None)
+        for name in selected
+    }
+
+
+def _arm(ground: Ground, name: str, skills: Mapping[str, Skill], overlay: str | None) -> Arm:
+    spec = ground.config.arms[name]
+    loaded = _family(ground, spec) if spec.family else {skill: skills[skill] for skill in spec.skills}
+    return Arm(
+        name=name,
+        spec=spec,
+        skills=loaded,
+        prompts={session: ground.prompts[each.prompt] for session, each in spec.sessions.items()},
+        overlay=overlay,
+        configuration=_dependent_configuration(ground.config, spec),
+    )
+
+
+def _family(ground: Ground, spec: ArmSpec) -> dict[str, Skill]:
+    return dict(read_family(ground.root / str(spec.family), spec.skills))
+
+
+def _dependent_configuration(config: Config, spec: ArmSpec) -> str:
+    """Digest of the part of the configuration that a cell's measurement depends on."""
+    return digest_json(
+        [spec, config.agent, config.model, config.effort, config.timeout, config.seed, config.sandbox.limits]
+    )
+
+
+def measure_plan(
+    ground: Ground,
+    plan: Plan,
+    arms: Mapping[str, Arm],
+    run: RunFolder,
+    folder: Path,
+    watcher: Watcher,
+    cancellation: Cancellation,
+) -> SweepResult:
+    """Seal the plan in `folder`, measure it, and leave its rows there."""
+    (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
+    bench = Workbench(
+        config=ground.config,
+        generation=plan.generation,
+        plan=digest_json(plan),
+        sandbox=ground.sandbox,
+        workspaces=ground.workspaces,
+        templates=ground.templates,
+        agent=ground.agent,
+        tasks={task.id: task for task in ground.tasks},
+        arms=arms,
+        store=ObjectStore(run.objects),
+        redactor=ground.redactor,
+        scratch=ground.scratch,
+        harness=ground.harness,
+        cpu=ground.cpu,
+    )
+    return run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)

@@ -1,0 +1,56 @@
+"""A measured plan as a report: the numbers, what was left out, and what they depend on."""
+
+from collections.abc import Sequence
+
+from bench import __version__
+from bench.results import Report, ReportVerdict, Row, health
+from bench.skills import ArmChange, identical_changes
+from bench.sweep.ground import Ground
+from bench.sweep.model import Plan
+from bench.sweep.sweep import SweepResult
+
+
+def sweep_report(
+    ground: Ground, plan: Plan, result: SweepResult, verdict: ReportVerdict | None = None
+) -> Report:
+    """All that `report.md` says of one plan; `verdict` is the gate's, where there was one."""
+    return Report(
+        title=f"{ground.suite.name}: {len(plan.tasks)} tasks, {len(plan.arms)} arms",
+        rows=result.rows,
+        health=health(result.rows, ground.roles(plan.arms)),
+        provenance=_provenance(ground, plan),
+        skipped=plan.left_out,
+        verdict=verdict,
+        stopped=result.stopped,
+        alarms=_alarms(result.rows),
+    )
+
+
+def _provenance(ground: Ground, plan: Plan) -> dict[str, str]:
+    sandbox = ", ".join(f"{key} {value}" for key, value in ground.sandbox.describe().items())
+    return {
+        "incumbent": __version__,
+        "agent": f"{ground.agent.name} {ground.agent.version} ({ground.agent.digest[:12]})",
+        "model": ground.measured_model or "not pinned",
+        "effort": ground.config.effort or "n/a",
+        "suite": f"{ground.suite.name} ({ground.suite.digest[:12]})",
+        "overlay": plan.overlay or "none",
+        "configuration": plan.configuration,
+        "sandbox": sandbox,
+        "working copies": ground.workspaces.name,
+        "harness": ground.harness,
+        "seed": str(plan.seed),
+    }
+
+
+def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Two arms with the very same change may have seen each other's work: a sign of a leak."""
+    changes = [
+        ArmChange(*row.key, row.change.fingerprint if row.change and row.change.files else None)
+        for row in rows
+    ]
+    return tuple(
+        f"task {each.task}: the same change ({each.fingerprint[:12]}) was left by "
+        + " and ".join(f"{arm} repeat {repeat}" for arm, repeat in each.cells)
+        for each in identical_changes(changes)
+    )

@@ -1,0 +1,180 @@
+"""Running a plan: every cell measured, every row durable before anything is computed from it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct, structs
+
+from bench.arms import STOP_CAUSES, Cell, Workbench, measure, same_measurement
+from bench.cancellation import Cancellation
+from bench.errors import MeasurementError
+from bench.results import Row, RowFile, StopCause
+from bench.sweep.breaker import Breaker
+from bench.sweep.model import Plan
+from bench.sweep.pool import run_ordered
+from bench.text import printable
+from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, Watcher
+
+
+class SweepResult(Struct, frozen=True):
+    """The last row of each cell that began, in the order of the plan, and why the sweep ended early, if it did."""
+
+    rows: tuple[Row, ...]
+    stopped: StopCause | None
+
+
+def run_sweep(
+    bench: Workbench, plan: Plan, file: RowFile, watcher: Watcher, cancellation: Cancellation
+) -> SweepResult:
+    """Measure the plan's cells. A cancellation keeps every row and leaves nothing running."""
+    running = _Running(bench, plan, file, watcher, cancellation)
+    watcher.see(
+        SweepStarted(
+            generation=plan.generation,
+            cells=len(plan.cells),
+            tasks=len(plan.tasks),
+            arms=plan.arms,
+            plan=bench.plan,
+        )
+    )
+    with _deadline(bench.config.budget.wall, cancellation), _prefetch(bench, plan, cancellation):
+        run_ordered(
+            plan.cells,
+            running.work,
+            running.fold,
+            workers=bench.config.workers,
+            window=2 * bench.config.workers,
+            cancellation=cancellation,
+        )
+    result = SweepResult(tuple(running.rows), _stop_cause(cancellation))
+    watcher.see(
+        SweepFinished(
+            generation=plan.generation, rows=len(result.rows), cells=len(plan.cells), stopped=result.stopped
+        )
+    )
+    return result
+
+
+def _stop_cause(cancellation: Cancellation) -> StopCause | None:
+    """A cause that is not the harness's own is somebody's wish: a signal."""
+    return None if cancellation.cause is None else STOP_CAUSES.get(cancellation.cause, "cancelled")
+
+
+class _Running:
+    """What changes while a sweep runs: the rows so far, the breaker's count, how many cells are at work."""
+
+    def __init__(
+        self, bench: Workbench, plan: Plan, file: RowFile, watcher: Watcher, cancellation: Cancellation
+    ) -> None:
+        self._bench, self._plan, self._file = bench, plan, file
+        self._watcher, self._cancellation = watcher, cancellation
+        self._breaker = Breaker(bench.config.breaker)
+        self._lock = threading.Lock()
+        self._at_work = 0
+        self.rows: list[Row] = []
+
+    def work(self, cell: Cell) -> list[Row]:
+        """All attempts of a cell; the last one counts."""
+        with self._lock:
+            neighbours = self._at_work
+            self._at_work += 1
+        self._watcher.see(CellStarted(cell=printable(cell.name)))
+        try:
+            return self._attempts(cell, neighbours)
+        finally:
+            with self._lock:
+                self._at_work -= 1
+
+    def fold(self, cell: Cell, attempts: list[Row]) -> None:
+        """Make the rows durable, in the plan's order, then look at the breaker."""
+        for row in attempts:
+            self._file.append(row)
+        self.rows.append(attempts[-1])
+        self._watcher.see(_finished(cell, attempts[-1], len(self.rows), len(self._plan.cells)))
+        if self._breaker.take(attempts[-1]):
+            self._cancellation.cancel("breaker")
+
+    def _attempts(self, cell: Cell, neighbours: int) -> list[Row]:
+        rows: list[Row] = []
+        for attempt in range(1 + self._bench.config.retries):
+            rows.append(self._measure(cell, attempt, neighbours))
+            if rows[-1].outcome.status != "failed" or self._cancellation.cancelled:
+                break
+        return rows
+
+    def _measure(self, cell: Cell, attempt: int, neighbours: int) -> Row:
+        """One attempt; of a cell that is checked twice, both measurements must agree."""
+        row = measure(self._bench, cell, attempt, neighbours, self._cancellation)
+        if not cell.twice or row.outcome.status != "measured":
+            return row
+        again = measure(self._bench, cell, attempt, neighbours, self._cancellation)
+        if again.outcome.status == "stopped":
+            return again
+        differing = same_measurement(row, again)
+        return row if differing is None else _nondeterministic(row, differing)
+
+
+def _nondeterministic(row: Row, differing: str) -> Row:
+    """The row of a cell that a supposedly deterministic agent answered in two ways."""
+    detail = (
+        f"the agent declares itself deterministic, but two runs of this cell differ in {differing}\n"
+        f"its answers cannot be measured once per cell; set its option deterministic=false"
+    )
+    broken = structs.replace(row.outcome, status="failed", kind="infra-error", detail=detail, resolved=False)
+    return structs.replace(row, outcome=broken, score=None)
+
+
+def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
+    return CellFinished(
+        cell=printable(cell.name),
+        task=printable(cell.task),
+        arm=cell.arm,
+        status=row.outcome.status,
+        kind=row.outcome.kind,
+        resolved=row.outcome.resolved,
+        weighted_f1=row.score.weighted_f1 if row.score else None,
+        cost_usd=row.usage.cost_usd,
+        seconds=row.timings.total,
+        detail=printable(row.outcome.detail),
+        done=done,
+        cells=cells,
+    )
+
+
+@contextmanager
+def _deadline(seconds: float | None, cancellation: Cancellation) -> Iterator[None]:
+    """Stop the sweep when its wall-clock budget is spent."""
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, cancellation.cancel, ("deadline",))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@contextmanager
+def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Iterator[None]:
+    """Build the templates of later tasks while earlier cells run; a failure waits for the cell that needs it."""
+    over = threading.Event()
+
+    def build() -> None:
+        for task in plan.tasks:
+            if over.is_set() or cancellation.cancelled:
+                return
+            try:
+                bench.templates.build(bench.tasks[task])
+            except MeasurementError:
+                continue  # remembered by the templates, and the row of the cell that asks for it
+
+    thread = threading.Thread(target=build, name="templates")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

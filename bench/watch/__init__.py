@@ -1,0 +1,35 @@
+"""Watching a run: events as data, and their readers: a live table, plain lines, JSON lines."""
+
+from bench.watch.events import (
+    CellFinished,
+    CellStarted,
+    Event,
+    GenerationStarted,
+    Noted,
+    RunFinished,
+    RunStarted,
+    SweepFinished,
+    SweepStarted,
+    VerdictReached,
+    Watcher,
+)
+from bench.watch.lines import PlainLines
+from bench.watch.open import open_watcher
+from bench.watch.stream import JsonStream
+
+__all__ = [
+    "CellFinished",
+    "CellStarted",
+    "Event",
+    "GenerationStarted",
+    "JsonStream",
+    "Noted",
+    "PlainLines",
+    "RunFinished",
+    "RunStarted",
+    "SweepFinished",
+    "SweepStarted",
+    "VerdictReached",
+    "Watcher",
+    "open_watcher",
+]

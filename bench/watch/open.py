@@ -1,0 +1,38 @@
+"""Choosing who watches: a table on a terminal, lines elsewhere, and a stream where one was asked for."""
+
+from typing import BinaryIO, TextIO
+
+from bench.watch.events import Event, Watcher
+from bench.watch.lines import PlainLines
+from bench.watch.stream import JsonStream
+
+
+class _Both:
+    """Tells several watchers."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._watchers = watchers
+
+    def see(self, event: Event) -> None:
+        for watcher in self._watchers:
+            watcher.see(event)
+
+    def close(self) -> None:
+        for watcher in self._watchers:
+            watcher.close()
+
+
+def open_watcher(out: TextIO, *, quiet: bool, stream: BinaryIO | None) -> Watcher:
+    """The watcher of a command whose progress goes to `out`, and whose events to `stream`, if it is given."""
+    person = _person(out, quiet=quiet)
+    return person if stream is None else _Both(person, JsonStream(stream))
+
+
+def _person(out: TextIO, *, quiet: bool) -> Watcher:
+    if quiet or not out.isatty():
+        return PlainLines(out, quiet=quiet)
+    from rich.console import Console  # noqa: PLC0415 - logs and pipes need no rich
+
+    from bench.watch.table import LiveTable  # noqa: PLC0415
+
+    return LiveTable(Console(file=out, highlight=False))

@@ -1,0 +1,104 @@
+"""Working copies that are copies: of blocks that are shared until written (reflink), or of every byte."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from bench.errors import WorkspaceError
+from bench.sandbox import Layered, Mount, ReadOnly, Writable
+from bench.workspace.changes import entries_between
+from bench.workspace.folders import CopyFile, clone_file, copy_file, copy_folder
+from bench.workspace.paths import relative
+from bench.workspace.placing import place_file
+from bench.workspace.protocol import Entry, Leaf, Template
+from bench.workspace.removal import remove_tree
+from bench.workspace.tree import LARGEST, LINK, Found, Tree
+
+_Stamp = tuple[int, int, int, int, int]
+
+
+class PlainCopy:
+    """A folder of its own. What changed in it is told by the sizes, times, inodes and modes that every file had
+    at first; only where one of those differs are bytes compared.
+    """
+
+    def __init__(self, template: Template, cell: Path, copy: CopyFile, *, layered: bool) -> None:
+        self._cell, self._copy, self._layered = cell, copy, layered
+        self._folder = cell / "workspace"
+        self._original = Tree(os.fsencode(template.tree))
+        self._current = Tree(os.fsencode(self._folder))
+        self._placed: set[bytes] = set()
+        self._thrown: list[Path] = []
+        cell.mkdir(parents=True, exist_ok=True)
+        self._duplicate(template.tree, self._folder)
+        self._stamps = _stamps(self._current)
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        for name, content in files.items():
+            path = relative(name, "a file to put into a working copy")
+            place_file(self._current, path, content, (self._current,))
+            self._placed.add(path)
+
+    def read(self, path: str) -> bytes | None:
+        leaf = self._current.read(relative(path, "a path to read"))
+        return None if leaf is None or leaf.mode == LINK else leaf.content
+
+    def leaf(self, path: bytes) -> Leaf | None:
+        return self._current.read(path)
+
+    def live(self, target: str, *, writable: bool) -> Mount:
+        return Writable(self._folder, target) if writable else ReadOnly(self._folder, target)
+
+    def throwaway(self, target: str) -> Mount:
+        if self._layered:
+            return Layered(lower=(self._folder,), target=target, throwaway=True)
+        copy = self._cell / f"workspace-{len(self._thrown) + 1}"
+        self._thrown.append(copy)
+        self._duplicate(self._folder, copy)
+        return Writable(copy, target)
+
+    def entries(self) -> tuple[Entry, ...]:
+        now = _stamps(self._current)
+        suspicious = [path for path, stamp in now.items() if self._stamps.get(path) != stamp]
+        gone = self._stamps.keys() - now.keys()
+        return entries_between(self._original, self._current, suspicious, gone, self._placed)
+
+    def remove(self) -> None:
+        for folder in (self._folder, *self._thrown):
+            remove_tree(folder)
+
+    def _duplicate(self, source: Path, target: Path) -> None:
+        """Copy all that a capture would keep: nothing special, and no huge file that the template does not have."""
+        try:
+            copy_folder(os.fsencode(source), os.fsencode(target), self._copy, self._captured)
+        except OSError as error:
+            raise WorkspaceError(f"{source} cannot be copied to {target}: {error}") from error
+
+    def _captured(self, found: Found) -> bool:
+        if found.status.st_size <= LARGEST:
+            return True
+        before = self._original.status(found.path)
+        return before is not None and before.st_size == found.status.st_size
+
+
+class CopyWorkspaces:
+    """Makes a working copy by copying the template, in the way of its name."""
+
+    def __init__(self, name: Literal["reflink", "copy"], *, layered: bool) -> None:
+        self.name: str = name
+        self._copy = clone_file if name == "reflink" else copy_file
+        self._layered = layered
+
+    def create(self, template: Template, cell: Path) -> PlainCopy:
+        """A private view of `template` below the folder `cell`."""
+        return PlainCopy(template, cell, self._copy, layered=self._layered)
+
+
+def _stamps(tree: Tree) -> dict[bytes, _Stamp]:
+    """What is cheap to know of every file, link or special thing of a tree."""
+    return {found.path: _stamp(found.status) for found in tree.walk() if not found.folder}
+
+
+def _stamp(status: os.stat_result) -> _Stamp:
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)

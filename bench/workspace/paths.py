@@ -1,0 +1,46 @@
+"""Paths inside a tree: bytes, relative, separated by '/'. Pure."""
+
+import re
+from collections.abc import Collection
+
+from bench.errors import WorkspaceError
+from bench.text import printable
+
+# Longer relative paths are not followed: they stay clear of the kernel's 4096 bytes wherever the tree lies.
+LONGEST_PATH = 2048
+
+_FORBIDDEN = (b"", b".", b"..")
+
+
+def shown(path: bytes) -> str:
+    """A path for a message: undecodable bytes and control characters as escapes."""
+    return printable(path.decode("utf-8", "backslashreplace"))
+
+
+def is_repository_part(path: bytes) -> bool:
+    """Whether git itself refuses to track this path: one of its components is `.git`, in any case."""
+    return b".git" in path.lower().split(b"/")
+
+
+def checked(path: bytes, what: str) -> bytes:
+    """`path`, or WorkspaceError if it could lead out of its tree or into a `.git`. `what` begins the message."""
+    if any(part in _FORBIDDEN for part in path.split(b"/")) or b"\0" in path or is_repository_part(path):
+        raise WorkspaceError(
+            f"{what}: {shown(path)!r} is not a path inside a tree (relative, without '.', '..' and '.git')"
+        )
+    return path
+
+
+def relative(text: str, what: str) -> bytes:
+    """A path of the harness as bytes, checked; a slash at its end is dropped."""
+    return checked(text.removesuffix("/").encode("utf-8", "surrogateescape"), what)
+
+
+def is_within(path: bytes, prefixes: Collection[bytes]) -> bool:
+    """Whether `path` is one of the prefixes or lies below one."""
+    return any(path == prefix or path.startswith(prefix + b"/") for prefix in prefixes)
+
+
+def literal(path: bytes) -> bytes:
+    """A pattern of git's that matches this very path."""
+    return re.sub(rb"([\\*?\[\]])", rb"\\\1", path)

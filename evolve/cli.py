@@ -1,0 +1,66 @@
+"""The command `evolve`. Heavy imports wait until a command needs them: `--help` answers at once."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from bench.commandline import make_parser, project_root, run_guarded, say_to
+from bench.exits import ExitCode
+
+_DESCRIPTION = """\
+Decide by controlled experiment whether a changed agent skill ships.
+
+  evolve [overrides]            propose, measure, decide: one generation (or generations=N)
+  evolve plan [overrides]       what that would measure and cost; pays nothing
+  evolve config which|tree|explain [KEY]
+                                where a setting comes from, and what it means
+
+Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.options.min_improvement=0.02
+Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
+Exit codes: 0 a verdict was reached, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline,
+130 interrupted."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The entry point; returns the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command = words.pop(0) if words and words[0] in _COMMANDS else "run"
+    options = _COMMANDS[command]().parse_intermixed_args(words)
+    return run_guarded(lambda: _dispatch(command, options), debug=options.debug)
+
+
+def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
+    say = say_to(options.quiet)
+    root = project_root(options.root, say)
+    if command == "config" or options.cfg or options.info:
+        from bench.cli_config import show_config  # noqa: PLC0415
+
+        return show_config(options, root, "evolve")
+    from evolve import run  # noqa: PLC0415
+
+    return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
+
+
+def _run_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve", _DESCRIPTION)
+    parser.add_argument(
+        "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
+    )
+    return parser
+
+
+def _plan_parser() -> argparse.ArgumentParser:
+    return make_parser(
+        "evolve plan", "What `evolve` would measure and cost with the same overrides. Pays nothing."
+    )
+
+
+def _config_parser() -> argparse.ArgumentParser:
+    from bench.cli_config import add_config_arguments  # noqa: PLC0415
+
+    parser = make_parser("evolve config", "Where a setting comes from, and what it means.", overrides=False)
+    add_config_arguments(parser)
+    return parser
+
+
+_COMMANDS = {"run": _run_parser, "plan": _plan_parser, "config": _config_parser}

@@ -1,0 +1,84 @@
+"""What earlier generations of a project have judged, read from their promotion.json files."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.digest import digest_json
+from bench.exits import ExitCode
+from bench.project import RunFolder, list_runs
+from evolve.gate import Decision, read_promotion
+
+
+class Judgement(Struct, frozen=True, kw_only=True):
+    """One idea that was judged. `base` is the digest of the incumbent skills that it was measured against;
+    `result` that of the skills with the idea in them; `complete` is false when the sweep was cut short.
+    """
+
+    run: str
+    generation: int
+    idea: str
+    idea_digest: str
+    suite: str
+    base: str
+    result: str
+    decision: Decision
+    complete: bool
+    folder: Path
+
+
+def skills_digest(digests: Mapping[str, str]) -> str:
+    """The identity of a set of skills: what an idea is judged on."""
+    return digest_json(dict(digests))
+
+
+def read_history(root: Path) -> tuple[Judgement, ...]:
+    """Every judged generation of the project, oldest first. PromotionError names a file that cannot be read."""
+    return tuple(judgement for run in list_runs(root) for judgement in _of_run(run))
+
+
+def _of_run(run: RunFolder) -> Iterable[Judgement]:
+    for path in sorted(run.path.glob("gen-*/promotion.json"), key=lambda each: int(each.parent.name[4:])):
+        promotion = read_promotion(path)
+        about = promotion.metadata
+        yield Judgement(
+            run=about.run,
+            generation=about.generation,
+            idea=about.idea,
+            idea_digest=about.idea_digest,
+            suite=about.suite,
+            base=skills_digest(about.base_skills),
+            result=skills_digest(about.result_skills),
+            decision=promotion.decision,
+            complete=promotion.evidence.stopped is None and about.exit_code == ExitCode.VERDICT,
+            folder=path.parent,
+        )
+
+
+def judged_on(judgements: Iterable[Judgement], *, base: str, suite: str) -> frozenset[str]:
+    """The ideas (digests) that were judged on exactly these incumbent skills and this suite."""
+    return frozenset(
+        each.idea_digest for each in judgements if each.complete and each.base == base and each.suite == suite
+    )
+
+
+def promoted_into(judgements: Iterable[Judgement], base: str) -> tuple[Judgement, ...]:
+    """The chain of promotions whose last result is `base`, oldest first: what these skills already hold."""
+    promoted = {each.result: each for each in judgements if each.decision == "promote"}
+    chain: list[Judgement] = []
+    while base in promoted and promoted[base] not in chain:
+        chain.insert(0, promoted[base])
+        base = promoted[base].base
+    return tuple(chain)
+
+
+def unapplied_promotion(judgements: Iterable[Judgement], base: str, suite: str) -> Judgement | None:
+    """The newest promotion whose chain began at the canonical skills as they are now, and which they do not hold."""
+    known = tuple(judgements)
+    for each in reversed(known):
+        if each.decision != "promote" or each.suite != suite or each.result == base:
+            continue
+        if any(link.base == base for link in promoted_into(known, each.result)):
+            return each
+    return None

@@ -1,0 +1,102 @@
+"""The proposer `learnings`: the next untried note of the queue becomes one bounded overlay."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.config import ProposerConfig
+from evolve.errors import ProposalError
+from evolve.history import judged_on, promoted_into
+from evolve.propose.protocol import Proposal, Setting
+from evolve.propose.queue import Learning, read_queue
+
+SECTION = "## Learned"
+
+
+class Learnings:
+    """Proposes from a queue file, in its order."""
+
+    def __init__(self, queue: Path) -> None:
+        self._queue = queue
+
+    def propose(self, setting: Setting) -> Proposal | None:
+        """The first note that no judgement on these incumbents covers; notes judged nowhere come first."""
+        notes = [note for note in read_queue(self._queue) if note.skill in setting.incumbents]
+        note = next_note(notes, setting)
+        return None if note is None else _proposal(note, setting)
+
+
+def next_note(notes: Sequence[Learning], setting: Setting) -> Learning | None:
+    """Untried notes in the queue's order, then those that were judged on other incumbents only.
+
+    A note that the incumbents already hold, or that was judged on exactly these, is not proposed.
+    """
+    held = {each.idea_digest for each in promoted_into(setting.judgements, setting.base)}
+    here = judged_on(setting.judgements, base=setting.base, suite=setting.suite)
+    elsewhere = {
+        each.idea_digest for each in setting.judgements if each.complete and each.suite == setting.suite
+    }
+    left = [note for note in notes if note.digest not in held | here]
+    return next((note for note in left if note.digest not in elsewhere), left[0] if left else None)
+
+
+def learn(text: str, note: Learning) -> str:
+    """A skill's text with the note at the end of its section `## Learned`, which is made if there is none."""
+    if SECTION not in text.splitlines():
+        text = f"{text.rstrip()}\n\n{SECTION}\n"
+    before, after = re.split(rf"^{SECTION}$", text, maxsplit=1, flags=re.MULTILINE)
+    following = re.search(r"^## ", after, flags=re.MULTILINE)
+    end = following.start() if following else len(after)
+    return f"{before}{SECTION}{after[:end].rstrip()}\n\n{_entry(note)}\n{_separated(after[end:])}"
+
+
+def _separated(rest: str) -> str:
+    return f"\n{rest}" if rest else ""
+
+
+def _entry(note: Learning) -> str:
+    """What the skill learns: the sentence, then the rule as a fenced block."""
+    parts = [f"### {note.id}", "", note.sentence or note.observation]
+    if note.rule is not None:
+        parts += ["", "```yaml", note.rule.strip(), "```"]
+    return "\n".join(parts)
+
+
+def _proposal(note: Learning, setting: Setting) -> Proposal:
+    skill = setting.incumbents[note.skill]
+    path = f"{setting.specs[note.skill].root}/{note.skill}/SKILL.md"
+    return Proposal(
+        idea=note.id,
+        idea_digest=note.digest,
+        files={path: learn(skill.files["SKILL.md"].decode("utf-8"), note).encode()},
+        text=_case(note, path),
+    )
+
+
+def _case(note: Learning, path: str) -> str:
+    what = "a rule" if note.rule is not None else "a sentence"
+    seen = f" (seen in {note.task})" if note.task else ""
+    return (
+        f"# Proposal: {note.id}\n\n"
+        f"**Pattern.** {note.observation}{seen}\n\n"
+        f"**Change.** `{path}` learns {what} from the queue's note of {note.date}; nothing else is touched.\n\n"
+        f"**Expected.** More findings where the pattern occurs, the same everywhere else.\n\n"
+        f"**Risk.** False positives where the pattern is harmless; the gate looks for them on every task.\n"
+    )
+
+
+class _LearningsFactory:
+    """Makes the proposer, which has no options of its own beside the queue."""
+
+    options_schema: Mapping[str, Any] = {"type": "object", "additionalProperties": False}
+
+    def create(self, config: ProposerConfig, root: Path) -> Learnings:
+        if config.queue is None:
+            raise ProposalError(
+                "proposer `learnings` needs a queue: proposer.queue=FILE, or a suite that names one"
+            )
+        return Learnings(root / config.queue)
+
+
+LEARNINGS = _LearningsFactory()

@@ -1,0 +1,103 @@
+"""What `evolve` and `evolve plan` do, from overrides to the last line on the screen."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench.cli_run import announce, load, open_events, print_json
+from bench.commandline import cancel_on_signals
+from bench.config import Config, PromotionConfig, ProposerConfig
+from bench.digest import digest_json
+from bench.errors import ConfigError
+from bench.exits import ExitCode
+from bench.project import RunFolder, create_run
+from bench.skills import Overlay, Skill, read_overlay
+from bench.sweep import canonical_skills, open_ground
+from bench.watch import RunFinished, RunStarted
+from evolve.forecast import forecast_lines, make_forecast
+from evolve.gate import load_policy
+from evolve.generation import Conditions
+from evolve.history import Judgement, read_history, skills_digest, unapplied_promotion
+from evolve.loop import RunResult, run_generations
+from evolve.propose import create_proposer
+from evolve.summary import closing_lines, generation_lines, offer_lines, summarise
+
+Say = Callable[[str], None]
+
+
+def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
+    """Print the forecast; nothing is proposed, measured or written."""
+    loaded = load(options, root, "evolve")
+    _, promotion = _deciding(loaded.config)
+    with (
+        cancel_on_signals(say) as cancellation,
+        open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
+    ):
+        announce(loaded, ground, say)
+        forecast = make_forecast(ground, load_policy(promotion))
+    if options.json:
+        print_json(forecast)
+    else:
+        print("\n".join(forecast_lines(forecast)))
+    return ExitCode.VERDICT
+
+
+def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
+    """Run the configured generations; first comes an earlier promotion that nobody applied."""
+    loaded = load(options, root, "evolve")
+    proposing, promotion = _deciding(loaded.config)
+    policy, proposer = load_policy(promotion), create_proposer(proposing, root)
+    canonical = canonical_skills(loaded.config, root)
+    pending = _pending(loaded.config, root, canonical)
+    if pending is not None and proposing.unapplied == "offer":
+        print("\n".join(offer_lines(pending, root)))
+        return ExitCode.VERDICT
+    start = _built_on(loaded.config, pending) if proposing.unapplied == "build_on" else None
+    with (
+        cancel_on_signals(say) as cancellation,
+        open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
+    ):
+        announce(loaded, ground, say)
+        for line in forecast_lines(make_forecast(ground, policy)):
+            say(line)
+        run = create_run(root, digest_json(loaded.config))
+        loaded.save(run.path)
+        with open_events(options, sys.stderr) as watcher:
+            watcher.see(_started(run, root, loaded.config))
+            conditions = Conditions(
+                ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
+            )
+            result = run_generations(conditions, proposer, canonical, start)
+            watcher.see(RunFinished(run=run.id, code=int(result.code)))
+    _print(options, run, result, root)
+    return result.code
+
+
+def _deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
+    """The two groups that `bench` has not."""
+    if config.proposer is None or config.promotion is None:
+        raise ConfigError("this configuration has no proposer and no promotion: it is one of `bench`")
+    return config.proposer, config.promotion
+
+
+def _pending(config: Config, root: Path, canonical: Mapping[str, Skill]) -> Judgement | None:
+    base = skills_digest({name: skill.digest for name, skill in canonical.items()})
+    return unapplied_promotion(read_history(root), base, config.suite.name)
+
+
+def _built_on(config: Config, pending: Judgement | None) -> Overlay | None:
+    """The champion of the run that holds the pending promotion."""
+    return None if pending is None else read_overlay(pending.folder.parent / "champion", config.skills)
+
+
+def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
+    return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
+
+
+def _print(options: argparse.Namespace, run: RunFolder, result: RunResult, root: Path) -> None:
+    if options.json:
+        print_json(summarise(run.id, run.path, result))
+        return
+    lines = [line for generation in result.generations for line in generation_lines(generation)]
+    print("\n".join(lines + closing_lines(result, run.path, root)))

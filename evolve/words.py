@@ -1,0 +1,9 @@
+"""The decisions in a sentence, for the screen and the report alike."""
+
+from evolve.gate import Decision
+
+SENTENCES: dict[Decision, str] = {
+    "promote": "PROMOTE: the candidate beats the incumbent",
+    "keep_incumbent": "KEEP INCUMBENT: the candidate does not beat it",
+    "insufficient_evidence": "INSUFFICIENT EVIDENCE: nothing can be said about the candidate",
+}

@@ -1,0 +1,95 @@
+"""Everything that CI runs: `nox`. One session: `nox -s lint`. A test: `nox -s tests-3.11 -- -k name`."""
+
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.5.1"
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_venv = "yes"
+# An interpreter that is not installed is a printed skip in the summary, here and in CI alike.
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "types", "schemas", "conf", "tests", "e2e", "build", "perf"]
+
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+MAIN = "3.11"
+RUFF = "ruff==0.17.6"
+TESTING = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120"]
+
+
+@nox.session(python=MAIN)
+def lint(session: nox.Session) -> None:
+    """Style, formatting and the layers between packages."""
+    session.install(RUFF, "import-linter>=2.1", ".")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+
+
+@nox.session(python=MAIN)
+def types(session: nox.Session) -> None:
+    """mypy --strict over both packages."""
+    session.install("mypy>=1.15", "types-jsonschema", "types-PyYAML", ".")
+    session.run("mypy")
+
+
+@nox.session(python=MAIN)
+def schemas(session: nox.Session) -> None:
+    """Every schema is valid, and the generated ones are what the code says."""
+    session.install(*TESTING, ".")
+    session.run("pytest", "-m", "schemas", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def conf(session: nox.Session) -> None:
+    """Every option file and every experiment composes and validates."""
+    session.install(*TESTING, ".")
+    session.run("pytest", "-m", "conf", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Unit and property tests, on every Python at hand; coverage is taken on the oldest."""
+    session.install(*TESTING, "coverage[toml]>=7.6", ".[wild]")
+    selection = ["-m", "not e2e and not slow and not network", "tests", *session.posargs]
+    if session.python != MAIN:
+        session.run("pytest", "-n", "2", *selection)
+        return
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", *selection)
+    session.run("coverage", "combine")
+    if not session.posargs:
+        session.run("coverage", "report")
+
+
+@nox.session(python=MAIN)
+def e2e(session: nox.Session) -> None:
+    """The real commands, from an installed wheel, in folders of their own."""
+    session.install(*TESTING, ".[wild]")
+    session.run("pytest", "-m", "e2e and not slow", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def slow(session: nox.Session) -> None:
+    """What takes longer than CI can wait for."""
+    session.install(*TESTING, ".[wild]")
+    session.run("pytest", "-m", "slow", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def perf(session: nox.Session) -> None:
+    """Ratios against baselines measured in the same run, as a table."""
+    session.install(*TESTING, ".")
+    session.run("python", "tests/perf/table.py", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def build(session: nox.Session) -> None:
+    """A wheel and an sdist that hold what they should, and an install that stays small."""
+    session.install("build>=1.2")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", "--outdir", "dist", ".", silent=True)
+    wheel = next(Path("dist").glob("*.whl"))
+    session.run("python", "-m", "venv", "--clear", str(Path(session.create_tmp()) / "fresh"))
+    session.run("python", "tests/build/check_install.py", str(wheel), str(Path(session.create_tmp()) / "fresh"))

@@ -1,0 +1,71 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from row_builders import make_row
+
+from bench.exits import ExitCode
+from bench.results import exit_code, health
+
+ARMS = {"no_skill": "comparator", "review": "incumbent", "candidate_review": "candidate"}
+
+
+def of(*kinds, arm="review"):
+    return health([make_row(arm=arm, repeat=repeat, kind=kind) for repeat, kind in enumerate(kinds)], {arm: ARMS[arm]})[0]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "state"),
+    [
+        ((), "UNKNOWN"),
+        (("cancelled",), "UNKNOWN"),
+        ((None,), "OK"),
+        (("oracle-failed", "cancelled"), "OK"),
+        (("oracle-failed", "session-error"), "DEGRADED"),
+        (("review-invalid",), "UNUSABLE"),
+        (("infra-error", "cancelled"), "UNUSABLE"),
+    ],
+)
+def test_the_state_of_an_arm(kinds, state):
+    assert of(*kinds).state == state
+
+
+@given(st.lists(st.sampled_from(("oracle-failed", "agent-timeout", "skill-not-invoked", "tampered")), min_size=1))
+def test_resolving_nothing_is_never_a_health_problem(kinds):
+    assert of(*kinds).state == "OK"
+
+
+def test_a_broken_attempt_stays_visible_after_a_retry_that_worked():
+    one = health([make_row(kind="session-error"), make_row(attempt=1)], {"review": "incumbent"})[0]
+    assert (one.state, one.attempts, one.measured, one.broken) == ("DEGRADED", 2, 1, {"session-error": 1})
+
+
+def test_every_arm_is_reported_in_its_order_also_without_rows():
+    found = health([make_row(arm="review")], ARMS)
+    assert [(each.arm, each.state) for each in found] == [
+        ("no_skill", "UNKNOWN"),
+        ("review", "OK"),
+        ("candidate_review", "UNKNOWN"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [("candidate_review", ExitCode.VERDICT), ("review", ExitCode.UNUSABLE), ("no_skill", ExitCode.UNUSABLE)],
+)
+def test_only_a_candidate_that_cannot_be_measured_is_a_verdict(broken, code):
+    rows = [make_row(arm=arm, kind="review-invalid" if arm == broken else None) for arm in ARMS]
+    assert exit_code(health(rows, ARMS), None) == code
+
+
+def test_arms_that_break_alike_are_an_outage():
+    rows = [make_row(arm=arm, kind="session-error") for arm in ARMS]
+    assert exit_code(health(rows, ARMS), None) == ExitCode.UNUSABLE
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [("cancelled", 130), ("breaker", 1), ("budget-exhausted", 3), ("deadline", 3)],
+)
+@pytest.mark.parametrize("kind", [None, "session-error"])
+def test_what_stopped_the_sweep_comes_first(cause, code, kind):
+    assert exit_code(health([make_row(kind=kind)], {"review": "incumbent"}), cause) == code
