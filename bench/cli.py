@@ -35,9 +35,13 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_config import show_config  # noqa: PLC0415
 
         return show_config(options, root, "bench")
-    from bench import run  # noqa: PLC0415
+    if command == "prepare":
+        from bench.cli_prepare import prepare  # noqa: PLC0415
 
-    return run.prepare(options, root, say) if command == "prepare" else run.bench(options, root, say)
+        return prepare(options, root, say)
+    from bench.run import bench  # noqa: PLC0415
+
+    return bench(options, root, say)
 
 
 def _run_parser() -> argparse.ArgumentParser:
@@ -53,6 +57,9 @@ def _prepare_parser() -> argparse.ArgumentParser:
         "bench prepare", "Fetch what a suite is made of. It then runs offline.", overrides=False
     )
     parser.add_argument("suite", help="an option of the group suite, such as wild")
+    parser.add_argument(
+        "--index", metavar="DIR", help="a folder of wheels that is used instead of the package index"
+    )
     parser.add_argument("overrides", nargs="*", metavar="override", help="group=option or key=value")
     return parser
 

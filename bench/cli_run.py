@@ -14,6 +14,7 @@ from bench.commandline import config_dirs
 from bench.config import Composed, Config, load_config, saved_config
 from bench.digest import canonical_json
 from bench.errors import ConfigError, UserError
+from bench.sandbox import WITHOUT_CONTAINMENT
 from bench.sweep import Ground
 from bench.watch import Watcher, open_watcher
 
@@ -48,6 +49,8 @@ def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None
     """Say what a user may not expect: built-in options that a user file hides, tasks that are left out."""
     for shadow in loaded.composed.shadowed:
         say(f"note: {shadow.line()}")
+    if not ground.sandbox.contains:
+        say(f"note: {WITHOUT_CONTAINMENT}")
     for task, reason in ground.skipped.items():
         say(f"note: task {task} is left out: {reason}")
 
@@ -74,6 +77,11 @@ def _closing(watcher: Watcher) -> Iterator[Watcher]:
         yield watcher
     finally:
         watcher.close()
+
+
+def results_to(options: argparse.Namespace) -> TextIO:
+    """Where a run's result is printed: stdout, unless the stream of events has it."""
+    return sys.stderr if options.events == "-" else sys.stdout
 
 
 def print_json(value: Any) -> None:

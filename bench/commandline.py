@@ -1,6 +1,7 @@
 """What both commands share: flags, how errors are printed, how signals stop a run."""
 
 import argparse
+import os
 import signal
 import sys
 import traceback
@@ -86,14 +87,16 @@ def config_dirs(named: Sequence[str]) -> tuple[Path, ...]:
 
 
 @contextmanager
-def cancel_on_signals(say: Callable[[str], None]) -> Iterator[Cancellation]:
+def cancel_on_signals(*, quiet: bool) -> Iterator[Cancellation]:
     """SIGINT and SIGTERM cancel; the second one hurries."""
     with Cancellation() as cancellation:
 
         def stop(number: int, _frame: FrameType | None) -> None:
-            if not cancellation.cancelled:
-                say("stopping: rows are kept; press Ctrl-C again to stop without waiting")
+            first = not cancellation.cancelled
             cancellation.cancel(signal.Signals(number).name)
+            if first and not quiet:
+                # not print(): the handler may have interrupted one
+                os.write(2, b"stopping: rows are kept; press Ctrl-C again to stop without waiting\n")
 
         before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:

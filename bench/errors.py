@@ -3,6 +3,7 @@
     IncumbentError
     ├── UserError                  the request was wrong: exit 2, printed without a traceback
     │   ├── ConfigError            an override, an option or a value of the configuration
+    │   │   └── BudgetExhausted    a plan that would pass the budget
     │   ├── ExtensionError         a name that no installed extension registers
     │   ├── SuiteError             a suite file, its tasks, labels, prompts, sources
     │   ├── SkillError             a skill folder
@@ -30,6 +31,10 @@ class UserError(IncumbentError):
 
 class ConfigError(UserError):
     """The configuration cannot be composed or does not fit its schema."""
+
+
+class BudgetExhausted(ConfigError):  # noqa: N818 - it is a state of the budget, named as such
+    """A plan would take the run over its budget."""
 
 
 class ExtensionError(UserError):

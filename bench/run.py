@@ -1,4 +1,4 @@
-"""What `bench` and `bench prepare` do, from overrides to the last line on the screen."""
+"""What `bench` does, from overrides to the last line on the screen."""
 
 import argparse
 import sys
@@ -7,15 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.cli_run import announce, load, open_events, print_json
+from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.digest import digest_json
-from bench.errors import SuiteError
 from bench.exits import ExitCode
 from bench.project import create_run
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
-from bench.suite import packages_specification, prepare_packages
 from bench.sweep import canonical_skills, make_arms, measure_plan, open_ground, seal_plan, sweep_report
 from bench.watch import RunFinished, RunStarted
 
@@ -40,7 +38,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     canonical = canonical_skills(loaded.config, root)
     selected = required_arms(loaded.config.arms, None)
     with (
-        cancel_on_signals(say) as cancellation,
+        cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
@@ -71,20 +69,5 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     if options.json:
         print_json(summary)
     else:
-        print(f"\n{report.read_text('utf-8')}\nreport: {report}")
+        print(f"\n{report.read_text('utf-8')}\nreport: {report}", file=results_to(options))
     return code
-
-
-def prepare(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
-    """Fetch what the suite's `prepare` block names, and write the suite."""
-    options.overrides = [f"suite={options.suite}", *options.overrides]
-    loaded = load(options, root, "bench")
-    suite = loaded.config.suite
-    if suite.prepare is None:
-        raise SuiteError(f"suite {suite.name} needs no preparing: it lies in {root / suite.path}")
-    prepared = prepare_packages(packages_specification(suite.prepare), root / suite.path, say)
-    if options.json:
-        print_json(prepared)
-    else:
-        print(f"suite {suite.name}: {len(prepared.tasks)} tasks in {prepared.folder}")
-    return ExitCode.VERDICT

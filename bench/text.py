@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterable
 
 # Control characters, marks that reorder text, and halves of surrogate pairs, which no stream can encode.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ Decide by controlled experiment whether a changed agent skill ships.
 
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
   evolve plan [overrides]       what that would measure and cost; pays nothing
+  evolve apply RUN              take over what a run promoted; --dry-run shows it, --revert takes it back
   evolve config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
@@ -19,6 +20,14 @@ Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.opti
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
 Exit codes: 0 a verdict was reached, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline,
 130 interrupted."""
+
+
+_APPLY = """\
+Take over what a run promoted: replace the files of the skill and its mirrors, all of them or none.
+
+The decision is reached again from the run's rows first. Evidence that is edited, partial, older than 90 days or
+not confined is refused, as are files that are not the ones that were measured. The result is an ordinary change
+of your working tree; nothing is committed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
+    if command == "apply":
+        from evolve.apply import apply_command  # noqa: PLC0415
+
+        return apply_command(options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -55,6 +68,14 @@ def _plan_parser() -> argparse.ArgumentParser:
     )
 
 
+def _apply_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve apply", _APPLY, overrides=False)
+    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
+    parser.add_argument("--revert", action="store_true", help="put back what was there before it was applied")
+    return parser
+
+
 def _config_parser() -> argparse.ArgumentParser:
     from bench.cli_config import add_config_arguments  # noqa: PLC0415
 
@@ -63,4 +84,4 @@ def _config_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_COMMANDS = {"run": _run_parser, "plan": _plan_parser, "config": _config_parser}
+_COMMANDS = {"run": _run_parser, "plan": _plan_parser, "apply": _apply_parser, "config": _config_parser}

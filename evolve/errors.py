@@ -2,7 +2,8 @@
 
 UserError
 ├── ProposalError      no candidate can be proposed as configured
-└── PromotionError     a promotion cannot be read, recomputed or continued
+├── PromotionError     a promotion cannot be read, recomputed or continued
+└── ApplyError         a promotion is not applied or reverted
 """
 
 from bench.errors import UserError
@@ -14,3 +15,7 @@ class ProposalError(UserError):
 
 class PromotionError(UserError):
     """A promotion cannot be read, recomputed or continued."""
+
+
+class ApplyError(UserError):
+    """A promotion is not applied or reverted; the message says what stands in the way, and what was left where."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bench.sweep import Ground
+from bench.sweep import Ground, works_on
 from evolve.gate import Policy
 
 
@@ -29,10 +29,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 def make_forecast(ground: Ground, policy: Policy) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more."""
-    config, tasks = ground.config, ground.tasks
+    config = ground.config
     repeats = 1 if ground.agent.deterministic else config.repeats
-    cells = len(tasks) * len(config.arms) * repeats
-    sessions = len(tasks) * repeats * sum(len(arm.sessions) for arm in config.arms.values())
+    pairs = [(task, arm) for task in ground.tasks for arm in config.arms.values() if works_on(arm, task)]
+    tasks = [task for task in ground.tasks if any(task is planned for planned, _ in pairs)]
     free = not ground.agent.calls_model
     return Forecast(
         suite=config.suite.name,
@@ -42,8 +42,8 @@ def make_forecast(ground: Ground, policy: Policy) -> Forecast:
         arms=tuple(sorted(config.arms)),
         repeats=repeats,
         generations=config.generations,
-        cells=cells,
-        sessions=sessions,
+        cells=len(pairs) * repeats,
+        sessions=sum(len(arm.sessions) for _, arm in pairs) * repeats,
         cost_usd=0.0 if free else None,
         cost="nothing: the agent calls no model" if free else "unknown: no earlier rows to estimate from",
         reuse="none: every cell is measured",

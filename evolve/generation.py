@@ -40,6 +40,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     """What one generation came to. `base` are the incumbents' skills, `skills` the candidate's; `code` is what the command would exit with."""
 
     number: int
+    cells: int
     folder: Path
     proposal: Proposal
     overlay: Overlay
@@ -61,14 +62,16 @@ class Conditions(Struct, frozen=True, kw_only=True):
 
 
 def run_generation(
-    conditions: Conditions, number: int, proposal: Proposal, incumbents: Mapping[str, Skill]
+    conditions: Conditions, number: int, proposal: Proposal, incumbents: Mapping[str, Skill], spent: int
 ) -> Generation:
-    """Measure one proposal against the incumbents and decide. OverlayError refuses it before anything is paid."""
+    """Measure one proposal against the incumbents and decide; `spent` cells of the run were measured before.
+    OverlayError and BudgetExhausted refuse it before anything is paid.
+    """
     ground, folder = conditions.ground, conditions.run.generation(number)
     overlay = _freeze(proposal, folder, ground, incumbents)
     candidates = apply_overlay(incumbents, overlay)
     selected = required_arms(ground.config.arms, overlay.touched)
-    plan = seal_plan(ground, selected, number, overlay.digest)
+    plan = seal_plan(ground, selected, number, overlay.digest, spent)
     conditions.watcher.see(GenerationStarted(generation=number, idea=proposal.idea, overlay=overlay.digest))
     arms = make_arms(ground, selected, incumbents, candidates, overlay.digest)
     result = measure_plan(
@@ -77,6 +80,7 @@ def run_generation(
     evidence = _evidence(ground, plan, result)
     generation = Generation(
         number=number,
+        cells=len(plan.cells),
         folder=folder,
         proposal=proposal,
         overlay=overlay,
@@ -104,7 +108,11 @@ def _evidence(ground: Ground, plan: Plan, result: SweepResult) -> Evidence:
     arms = ground.config.arms
     return collect_evidence(
         result.rows,
-        tasks=[(task.id, task.class_, task.split, task.critical) for task in ground.tasks],
+        tasks=[
+            (task.id, task.class_, task.split, task.critical)
+            for task in ground.tasks
+            if task.id in plan.tasks
+        ],
         pairs=[(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"],
         model=ground.measured_model,
         deterministic=ground.agent.deterministic,
@@ -127,7 +135,8 @@ def _write_promotion(conditions: Conditions, generation: Generation, result: Swe
         overlay=generation.overlay.digest,
         base_skills=_digests(generation.base),
         result_skills=_digests(generation.skills),
-        agent=f"{ground.agent.name}/{ground.agent.version}",
+        agent=ground.agent_name,
+        contained=ground.sandbox.contains,
         configuration=digest_json(ground.config),
         rows=digest_rows(result.rows),
         exit_code=int(generation.code),

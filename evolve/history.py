@@ -21,9 +21,12 @@ class Judgement(Struct, frozen=True, kw_only=True):
     idea: str
     idea_digest: str
     suite: str
+    agent: str
+    policy: str
     base: str
     result: str
     decision: Decision
+    contained: bool
     complete: bool
     folder: Path
 
@@ -39,7 +42,8 @@ def read_history(root: Path) -> tuple[Judgement, ...]:
 
 
 def _of_run(run: RunFolder) -> Iterable[Judgement]:
-    for path in sorted(run.path.glob("gen-*/promotion.json"), key=lambda each: int(each.parent.name[4:])):
+    paths = [path for path in run.path.glob("gen-*/promotion.json") if path.parent.name[4:].isdecimal()]
+    for path in sorted(paths, key=lambda each: int(each.parent.name[4:])):
         promotion = read_promotion(path)
         about = promotion.metadata
         yield Judgement(
@@ -48,12 +52,26 @@ def _of_run(run: RunFolder) -> Iterable[Judgement]:
             idea=about.idea,
             idea_digest=about.idea_digest,
             suite=about.suite,
+            agent=about.agent,
+            policy=promotion.verdict.policy,
             base=skills_digest(about.base_skills),
             result=skills_digest(about.result_skills),
             decision=promotion.decision,
+            contained=about.contained,
             complete=promotion.evidence.stopped is None and about.exit_code == ExitCode.VERDICT,
             folder=path.parent,
         )
+
+
+def relevant(judgements: Iterable[Judgement], *, agent: str, policy: str) -> tuple[Judgement, ...]:
+    """The judgements that say something where this agent works and this policy decides, and every promotion:
+    an idea that another agent could not use, or another policy kept out, is not judged here.
+    """
+    return tuple(
+        each
+        for each in judgements
+        if each.decision == "promote" or (each.agent, each.policy) == (agent, policy)
+    )
 
 
 def judged_on(judgements: Iterable[Judgement], *, base: str, suite: str) -> frozenset[str]:
@@ -65,19 +83,26 @@ def judged_on(judgements: Iterable[Judgement], *, base: str, suite: str) -> froz
 
 def promoted_into(judgements: Iterable[Judgement], base: str) -> tuple[Judgement, ...]:
     """The chain of promotions whose last result is `base`, oldest first: what these skills already hold."""
-    promoted = {each.result: each for each in judgements if each.decision == "promote"}
     chain: list[Judgement] = []
-    while base in promoted and promoted[base] not in chain:
-        chain.insert(0, promoted[base])
-        base = promoted[base].base
+    for each in reversed(tuple(judgements)):
+        if each.decision == "promote" and each.result == base:
+            chain.insert(0, each)
+            base = each.base
     return tuple(chain)
 
 
 def unapplied_promotion(judgements: Iterable[Judgement], base: str, suite: str) -> Judgement | None:
     """The newest promotion whose chain began at the canonical skills as they are now, and which they do not hold."""
     known = tuple(judgements)
+    held = promoted_into(known, base)
     for each in reversed(known):
-        if each.decision != "promote" or each.suite != suite or each.result == base:
+        if (
+            not each.contained
+            or each.decision != "promote"
+            or each.suite != suite
+            or each.result == base
+            or each in held
+        ):
             continue
         if any(link.base == base for link in promoted_into(known, each.result)):
             return each

@@ -5,15 +5,15 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench.cli_run import announce, load, open_events, print_json
+from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.config import Config, PromotionConfig, ProposerConfig
 from bench.digest import digest_json
 from bench.errors import ConfigError
 from bench.exits import ExitCode
-from bench.project import RunFolder, create_run
+from bench.project import RunFolder, create_run, removed_if_refused
 from bench.skills import Overlay, Skill, read_overlay
-from bench.sweep import canonical_skills, open_ground
+from bench.sweep import Ground, canonical_skills, open_ground
 from bench.watch import RunFinished, RunStarted
 from evolve.forecast import forecast_lines, make_forecast
 from evolve.gate import load_policy
@@ -31,7 +31,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     loaded = load(options, root, "evolve")
     _, promotion = _deciding(loaded.config)
     with (
-        cancel_on_signals(say) as cancellation,
+        cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
@@ -55,7 +55,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         return ExitCode.VERDICT
     start = _built_on(loaded.config, pending) if proposing.unapplied == "build_on" else None
     with (
-        cancel_on_signals(say) as cancellation,
+        cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
@@ -68,9 +68,10 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             conditions = Conditions(
                 ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
             )
-            result = run_generations(conditions, proposer, canonical, start)
+            with removed_if_refused(run):
+                result = run_generations(conditions, proposer, canonical, start)
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
-    _print(options, run, result, root)
+    _print(options, run, result, ground)
     return result.code
 
 
@@ -95,9 +96,12 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
-def _print(options: argparse.Namespace, run: RunFolder, result: RunResult, root: Path) -> None:
+def _print(options: argparse.Namespace, run: RunFolder, result: RunResult, ground: Ground) -> None:
     if options.json:
         print_json(summarise(run.id, run.path, result))
         return
     lines = [line for generation in result.generations for line in generation_lines(generation)]
-    print("\n".join(lines + closing_lines(result, run.path, root)))
+    print(
+        "\n".join(lines + closing_lines(result, run.path, ground.root, contained=ground.sandbox.contains)),
+        file=results_to(options),
+    )

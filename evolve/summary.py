@@ -5,13 +5,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from evolve.gate import Decision, PairVerdict, Verdict
+from bench.results import percent_saved
+from evolve.apply import command_line
+from evolve.gate import Decision, PairVerdict, TaskVerdict, Verdict
 from evolve.generation import Generation
 from evolve.history import Judgement
 from evolve.loop import RunResult
 from evolve.words import SENTENCES
 
 MOST_ROWS = 40
+MOST_REASONS = 15
+DIGITS = {"cost_usd": 4, "turns": 1, "seconds": 1, "output": 0}
+OTHER_DIGITS = 3
 
 
 class GenerationSummary(Struct, frozen=True, kw_only=True):
@@ -56,21 +61,27 @@ def generation_lines(generation: Generation) -> list[str]:
     verdict = generation.verdict
     lines = ["", f"generation {generation.number}, idea {generation.proposal.idea!r}"]
     lines += [SENTENCES[verdict.decision]]
-    lines += [f"  - {reason}" for reason in verdict.reasons]
+    lines += [f"  - {reason}" for reason in verdict.reasons[:MOST_REASONS]]
+    if len(verdict.reasons) > MOST_REASONS:
+        lines += [f"  ({len(verdict.reasons) - MOST_REASONS} more reasons in the report)"]
     for pair in verdict.pairs:
-        lines += ["", *_pair_table(verdict, pair)]
+        lines += ["", *pair_table(verdict, pair)]
     return lines
 
 
-def closing_lines(result: RunResult, folder: Path, root: Path) -> list[str]:
+def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: bool) -> list[str]:
     """Where everything is, and the next command to type."""
     lines = [""]
     lines += [f"report: {generation.folder / 'report.md'}" for generation in result.generations[-1:]]
     lines += [f"rows, plan and evidence: {folder}"]
-    if result.champion is not None:
+    if result.champion is not None and not contained:
+        lines += [
+            "measured without containment: this evidence is never applied; measure again with sandbox=bubblewrap"
+        ]
+    elif result.champion is not None:
         lines += [
             f"promoted overlay: {result.champion}",
-            f"next: read the report, then take it over: cp -r {result.champion}/. {root}/",
+            f"next: read the report, then take it over: {command_line(folder.name, root, Path.cwd())}",
         ]
     elif result.generations:
         lines += ["next: evolve (tries the next idea of the queue)"]
@@ -79,13 +90,13 @@ def closing_lines(result: RunResult, folder: Path, root: Path) -> list[str]:
 
 def offer_lines(pending: Judgement, root: Path) -> list[str]:
     """An earlier promotion that nobody applied, offered before anything new is proposed."""
-    champion = pending.folder.parent / "champion"
+    apply = command_line(pending.run, root, Path.cwd())
     return [
         f"Run {pending.run} promoted {pending.idea!r} (generation {pending.generation}) on the skills as they are now,",
         "and nobody has applied it yet. It is offered before anything new is proposed:",
         f"  read it:        {pending.folder / 'report.md'}",
-        f"  the overlay:    {champion}",
-        f"  take it over:   cp -r {champion}/. {root}/   (then run evolve again)",
+        f"  see the diff:   {apply} --dry-run",
+        f"  take it over:   {apply}   (then run evolve again)",
         "  build on it:    evolve proposer.unapplied=build_on",
         "  go on without:  evolve proposer.unapplied=ignore",
     ]
@@ -103,30 +114,52 @@ def _of_generation(generation: Generation) -> GenerationSummary:
     )
 
 
-def _pair_table(verdict: Verdict, pair: PairVerdict) -> list[str]:
+def pair_table(verdict: Verdict, pair: PairVerdict) -> list[str]:
     """The per-task table of one candidate arm, the tasks that changed first."""
     order = {"worse": 0, "unknown": 1, "better": 2, "same": 3}
     tasks = sorted(pair.tasks, key=lambda task: (order[task.effect], task.task))
+    resolved = any(task.incumbent_resolved or task.candidate_resolved for task in tasks)
+    heading = [verdict.metric, "split", pair.incumbent_arm, pair.candidate_arm, "change"]
     rows = [
-        (
-            task.task,
-            task.split,
-            _number(task.incumbent),
-            _number(task.candidate),
-            _change(task.change),
-            task.effect,
-        )
-        for task in tasks[:MOST_ROWS]
+        heading,
+        *(_task_cells(verdict, task) for task in tasks[:MOST_ROWS]),
+        *_total_cells(verdict, pair),
     ]
-    means = [
-        (f"mean over {name}", "", _number(old), _number(new), _change(_difference(old, new)), "")
-        for name, (old, new) in pair.means.items()
-    ]
-    heading = (verdict.metric, "split", pair.incumbent_arm, pair.candidate_arm, "change", "")
-    table = aligned([heading, *rows, *means])
+    judged = [["resolved", ""], *(_judged_cells(task) for task in tasks[:MOST_ROWS])]
+    judged += [["", ""]] * (len(rows) - len(judged))
+    table = aligned([row + (last if resolved else last[1:]) for row, last in zip(rows, judged, strict=True)])
     if len(tasks) > MOST_ROWS:
         table.append(f"  ({len(tasks) - MOST_ROWS} more tasks in the report)")
     return table
+
+
+def _task_cells(verdict: Verdict, task: TaskVerdict) -> list[str]:
+    numbers = [_number(verdict, task.incumbent), _number(verdict, task.candidate)]
+    return [task.task, task.split, *numbers, _change(verdict, task.change)]
+
+
+def _judged_cells(task: TaskVerdict) -> list[str]:
+    """How often a task was resolved, and what the policy says of it."""
+    before, now = _resolved(task.incumbent_resolved), _resolved(task.candidate_resolved)
+    said = f"not counted: {task.ungated}" if task.ungated and task.effect == "same" else task.effect
+    return [f"{before} → {now}", said]
+
+
+def _total_cells(verdict: Verdict, pair: PairVerdict) -> list[list[str]]:
+    """The means, and the median change where the policy ranks by it."""
+    lines = [
+        [
+            f"mean over {name}",
+            "",
+            _number(verdict, old),
+            _number(verdict, new),
+            _change(verdict, _difference(verdict, old, new)),
+        ]
+        for name, (old, new) in pair.means.items()
+    ]
+    if pair.median_change is not None:
+        lines.append(["median change", "", "", "", _change(verdict, pair.median_change)])
+    return lines
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -142,13 +175,23 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _number(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3f}"
+def _number(verdict: Verdict, value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.{DIGITS.get(verdict.metric, OTHER_DIGITS)}f}"
 
 
-def _change(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3f}"
+def _change(verdict: Verdict, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:+.1f} %" if verdict.change_as == "percent" else f"{value:+.3f}"
 
 
-def _difference(old: float | None, new: float | None) -> float | None:
+def _difference(verdict: Verdict, old: float | None, new: float | None) -> float | None:
+    """What changed between two means, in what the verdict counts changes."""
+    if verdict.change_as == "percent":
+        saved = percent_saved(old, new)
+        return None if saved is None else -saved + 0.0
     return None if old is None or new is None else new - old
+
+
+def _resolved(cells: tuple[int, int] | None) -> str:
+    return "n/a" if cells is None else f"{cells[0]}/{cells[1]}"

@@ -10,8 +10,10 @@ from bench.agents.protocol import (
     SessionRequest,
     SkillPlace,
     StreamParser,
+    ToolPlace,
     Usage,
 )
+from bench.agents.python import interpreter
 from bench.agents.rulebook import RULEBOOK
 from bench.agents.start import create_agent
 
@@ -25,7 +27,9 @@ __all__ = [
     "SessionRequest",
     "SkillPlace",
     "StreamParser",
+    "ToolPlace",
     "Usage",
     "create_agent",
+    "interpreter",
     "sum_usage",
 ]

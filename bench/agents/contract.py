@@ -1,7 +1,7 @@
 """The session contract: one JSON object in, JSON lines out (docs/agents.md). Spoken by `rulebook` and `command`."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -40,8 +40,13 @@ def session_input(request: SessionRequest, layout: Layout) -> bytes:
                 "output": layout.output,
                 "home": layout.home,
                 "artifact": request.artifact,
+                "plan": request.plan,
             },
             "skills": [{"name": skill.name, "path": skill.path} for skill in request.skills],
+            "tools": [
+                {"name": tool.name, "kind": tool.kind, "path": tool.path, "command": list(tool.command)}
+                for tool in request.tools
+            ],
             "effort": request.effort,
             "model": request.model,
             "seed": request.seed,
@@ -167,13 +172,15 @@ def _usage(event: dict[str, Any]) -> Usage:
     return Usage(**counts, cost_usd=_cost(event.get("cost_usd")), source="agent")
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) <= LONGEST_NAME
 
 
 def _count(value: Any) -> int | None:
     """A non-negative integer, else unknown (booleans, text, fractions and absence alike)."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_USED else None
+    return (
+        value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_USED else None
+    )
 
 
 def _cost(value: Any) -> float | None:

@@ -16,14 +16,27 @@ class SkillPlace(Struct, frozen=True):
     path: str
 
 
+class ToolPlace(Struct, frozen=True, kw_only=True):
+    """A tool that a session may use: a folder or derived asset at `path`, or the command of an MCP server."""
+
+    name: str
+    kind: Literal["folder", "derived", "mcp"]
+    path: str | None = None
+    command: tuple[str, ...] = ()
+
+
 class SessionRequest(Struct, frozen=True, kw_only=True):
-    """What one session is asked to do. `artifact` is where it leaves its result, as seen inside."""
+    """What one session is asked to do. `artifact` is where it leaves its result, `plan`
+    where a work session finds the plan of an earlier one, as seen inside.
+    """
 
     name: str
     kind: SessionKind
     prompt: str
     artifact: str
     skills: tuple[SkillPlace, ...]
+    tools: tuple[ToolPlace, ...] = ()
+    plan: str | None = None
     effort: str | None
     model: str | None
     seed: int

@@ -4,6 +4,7 @@ from bench.arms.cell import STOP_CAUSES, measure, same_measurement
 from bench.arms.model import Cell
 from bench.arms.provenance import harness_digest
 from bench.arms.session import confined_environment, dependency_mounts, limits_of
+from bench.arms.tools import derived_assets
 from bench.arms.workbench import Arm, TemplateSource, Workbench
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Workbench",
     "confined_environment",
     "dependency_mounts",
+    "derived_assets",
     "harness_digest",
     "limits_of",
     "measure",

@@ -7,18 +7,22 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from bench.agents import Usage, sum_usage
-from bench.arms.judge import Checks, Finding, invoked, judge_checks, judge_session, outcome, review_passed
+from bench.arms.checking import check_hidden, check_review, check_visibly
+from bench.arms.judge import Checks, Finding, invoked, judge_checks, judge_session, outcome
 from bench.arms.model import Cell
 from bench.arms.provenance import identity, provenance
-from bench.arms.session import Place, Session, check_place, run_session
+from bench.arms.session import Place, Session, run_session
+from bench.arms.signs import read_signs
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
-from bench.errors import MeasurementError, ReviewInvalid, WorkspaceError
+from bench.errors import MeasurementError, WorkspaceError
 from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, StopCause, Timings
-from bench.scoring import ReviewScore, read_review, run_oracle, run_verify, score_review
+from bench.scoring import ReviewScore, score_review, tampering
 from bench.skills import placed_files
-from bench.suite import CommandOracle, LabelOracle, Task
+from bench.suite import LabelOracle, Task
 from bench.workspace import Change, Template, WorkingCopy, capture, outside_boundary, remove_tree
 
 PATCH_LIMIT = 2 * 1024 * 1024
@@ -72,7 +76,7 @@ class Measurement:
             identity=identity(self.bench, self.cell, self.attempt),
             provenance=provenance(self.bench, self.arm, self.task, self.template),
             outcome=outcome(redacted, self.checks, self.skill_invoked(), self.diagnostics),
-            score=self.checks.score if finding.status == "measured" else None,
+            score=self._score(finding),
             usage=sum_usage(list(usages.values())) if usages else Usage(),
             sessions=usages,
             timings=self._timings(),
@@ -81,6 +85,12 @@ class Measurement:
             started_at=self.started_at,
             finished_at=datetime.now(UTC),
         )
+
+    def _score(self, finding: Finding) -> ReviewScore | None:
+        """The score of a measured review; an agent that failed before it left one has found nothing."""
+        if finding.status != "measured" or not isinstance(self.task.oracle, LabelOracle):
+            return None
+        return self.checks.score or score_review(None, self.task.oracle.labels)
 
     def _timings(self) -> Timings:
         peaks = [each.result.peak_memory for each in self.sessions if each.result.peak_memory is not None]
@@ -166,15 +176,22 @@ def _run_sessions(record: Measurement, place: Place, cancellation: Cancellation)
         record.keep(f"transcript-{name}", stream.head + stream.tail)
         if session.artifact is not None:
             record.keep(f"{spec.kind}-{name}", session.artifact)
-        broken = judge_session(session) or _boundary_broken(record, place, spec.kind, spec.boundary)
+        broken = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
         if broken is not None:
             return broken
+        if spec.kind == "plan" and session.artifact is not None:
+            place = _with_plan(place, session.artifact)
     return None
 
 
-def _boundary_broken(
-    record: Measurement, place: Place, kind: str, boundary: tuple[str, ...]
-) -> Finding | None:
+def _with_plan(place: Place, plan: bytes) -> Place:
+    """The place with the plan out of the reach of the sessions that follow it."""
+    path = place.folder / "plan.md"
+    path.write_bytes(plan)
+    return structs.replace(place, plan=path)
+
+
+def _boundary_broken(record: Measurement, place: Place, boundary: tuple[str, ...]) -> Finding | None:
     """Whether the session changed the skill under test or a path that it may not change."""
     placed = placed_files(record.arm.skills, record.bench.agent.skill_root)
     changed = [path for path, content in placed.items() if place.copy.read(path) != content]
@@ -182,8 +199,6 @@ def _boundary_broken(
         return Finding(
             "unusable", "skill-changed", f"the session changed its skill: {', '.join(changed[:5])}"
         )
-    if kind == "work":
-        return None
     outside = outside_boundary([entry.path for entry in place.copy.entries()], boundary)
     if not outside:
         return None
@@ -206,39 +221,26 @@ def _captured(record: Measurement, place: Place) -> Finding | None:
 
 def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> Finding | None:
     """Run what judges the answer; a finding if that itself could not be done."""
-    if isinstance(record.task.oracle, LabelOracle):
-        return _review_checked(record, record.task.oracle)
-    return _work_checked(record, record.task.oracle, place, cancellation)
-
-
-def _review_checked(record: Measurement, oracle: LabelOracle) -> Finding | None:
-    try:
-        review = read_review(record.sessions[-1].artifact)
-    except ReviewInvalid as error:
-        return Finding("unusable", "review-invalid", str(error))
-    score: ReviewScore = score_review(review, oracle.labels)
-    record.checks = Checks(score=score, oracle_passed=review_passed(score))
-    return None
-
-
-def _work_checked(
-    record: Measurement, oracle: CommandOracle, place: Place, cancellation: Cancellation
-) -> Finding | None:
-    """The visible check and the hidden oracle, each on a throw-away layer above the captured state."""
     bench, task = record.bench, record.task
-    where = check_place(bench, task, place)
-    with bench.cpu, record.timed("verify"):
-        verify = run_verify(bench.sandbox, where, task.verify, cancellation) if task.verify else None
-    with bench.cpu, record.timed("oracle"):
-        hidden = run_oracle(bench.sandbox, where, oracle, cancellation)
-    record.checks = Checks(
-        verify_passed=verify.passed if verify else None,
-        oracle_passed=hidden.passed,
-        worked=record.change is not None and not record.change.empty,
-    )
-    if verify:
+    if isinstance(task.oracle, LabelOracle):
+        review = check_review(task.oracle, record.sessions[-1].artifact)
+        record.checks = review.checks
+        return review.finding
+    with record.timed("verify"):
+        verify = check_visibly(bench, task, place, cancellation)
+    with record.timed("oracle"):
+        hidden = check_hidden(bench, task, task.oracle, place, cancellation)
+    if verify is not None:
         record.keep("verify", verify.tail.encode())
-    return None
+    worked = record.change is not None and not record.change.empty
+    record.checks = Checks(
+        verify_passed=verify.passed if verify else None, oracle_passed=hidden.passed, worked=worked
+    )
+    if record.template is None or record.change is None or not judge_checks(record.checks, None).kind:
+        return None
+    checks = {"oracle": hidden} if verify is None else {"verify": verify, "oracle": hidden}
+    tried = tampering(read_signs(place, record.template, task, record.change, record.sessions, checks))
+    return Finding("measured", "tampered", "; ".join(tried)) if tried else None
 
 
 def _remove(folder: Path, record: Measurement, copies: list[WorkingCopy]) -> None:

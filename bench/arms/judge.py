@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bench.arms.session import Session
+from bench.config import SessionKind
 from bench.results import Kind, Outcome, Status
 from bench.sandbox import End
 from bench.scoring import ReviewScore
@@ -29,27 +30,42 @@ class Checks(Struct, frozen=True, kw_only=True):
     worked: bool = True
 
 
-def judge_session(session: Session) -> Finding | None:
-    """What ended a session that did not complete, else None.
+def judge_session(session: Session, kind: SessionKind) -> Finding | None:
+    """What ended a session that did not complete, or that left no plan where one was due; else None.
 
     An agent that ran into its own limits has failed the task: that is measured. A broken process is not.
     """
-    result, report = session.result, session.report
-    if result.end is End.CANCELLED:
-        return Finding("stopped", "cancelled", "stopped while the session ran")
-    if result.end is End.TIMEOUT:
-        return Finding(
-            "measured", "agent-timeout", f"session {session.name} ran into its limit: {result.detail}"
-        )
-    if result.end is End.SPAWN_FAILED:
-        return Finding("failed", "infra-error", f"session {session.name} did not start: {result.detail}")
-    if result.end in (End.OVERFLOW, End.KILLED):
-        return Finding("failed", "session-error", f"session {session.name}: {result.end}: {result.detail}")
+    return _judge_process(session) or _judge_report(session) or _judge_plan(session, kind)
+
+
+def _judge_process(session: Session) -> Finding | None:
+    said = f"session {session.name}: {session.result.end}: {session.result.detail}"
+    match session.result.end:
+        case End.EXITED:
+            return None
+        case End.CANCELLED:
+            return Finding("stopped", "cancelled", "stopped while the session ran")
+        case End.TIMEOUT:
+            return Finding("measured", "agent-timeout", said)
+        case End.SPAWN_FAILED:
+            return Finding("failed", "infra-error", said)
+        case _:
+            return Finding("failed", "session-error", said)
+
+
+def _judge_report(session: Session) -> Finding | None:
+    report = session.report
     if report.status == "gave_up":
         return Finding("measured", "agent-gave-up", report.detail)
     if report.status == "error":
         return Finding("failed", "session-error", _with_stderr(report.detail, session))
     return None
+
+
+def _judge_plan(session: Session, kind: SessionKind) -> Finding | None:
+    if kind != "plan" or (session.artifact or b"").strip():
+        return None
+    return Finding("measured", "plan-missing", f"session {session.name} left no plan")
 
 
 def invoked(expected: Sequence[str], sessions: Sequence[Session]) -> bool | None:

@@ -1,5 +1,6 @@
 """What a row says of where it comes from."""
 
+import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def provenance(bench: Workbench, arm: Arm, task: Task, template: Template | None
 
 
 def harness_digest() -> str:
-    """Digest of this package's own source and of every installed distribution's name and version."""
+    """Digest of this package's own source, of every installed distribution's name and version, and of the Python."""
     installed = sorted({f"{each.name}=={each.version}" for each in distributions()})
     source = digest_tree(Path(package.__file__).parent, suffixes=(".py",))
-    return digest_json([source, installed])
+    return digest_json([source, installed, sys.version])

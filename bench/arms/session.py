@@ -1,16 +1,19 @@
 """One session of an agent in a cell: started, watched, read."""
 
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
 
 from msgspec import Struct
 
-from bench.agents import SessionCommand, SessionReport, SessionRequest, SkillPlace
+from bench.agents import SessionReport, SessionRequest, SkillPlace
+from bench.arms.tools import OpenedTool, open_tools
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
 from bench.config import Config, SessionSpec
+from bench.environments import SYSTEM_PATH, OpenedEnvironment
 from bench.sandbox import Command, End, Layout, Limits, Mount, ProcessResult, ReadOnly, Writable
 from bench.scoring import CheckPlace
 from bench.suite import Asset, Task
@@ -19,24 +22,33 @@ from bench.workspace import WorkingCopy
 MEGABYTE = 1024 * 1024
 LARGEST_ARTIFACT = 256 * 1024
 TRANSCRIPT_BYTES = 4 * MEGABYTE
+PLAN_TARGET = "/plan/plan.md"
+_COUNTING = '"$@"; code=$?; set -- /proc/[0-9]*; echo "processes: $#" >&2; exit $code'
+_SURVIVORS = re.compile(rb"^processes: (\d{1,6})$", re.MULTILINE)
 ARTIFACT_NAMES = {"review": "review.json", "plan": "plan.md", "work": "notes.md"}
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """What one session left: how its process ended, what its stream says, and its artifact's bytes, if any."""
+    """What one session left: how its process ended, what its stream says, its artifact's bytes, if any, and how
+    many processes it left running.
+    """
 
     name: str
     result: ProcessResult
     report: SessionReport
     artifact: bytes | None
+    survivors: int = 0
 
 
 class Place(Struct, frozen=True):
-    """Where a cell works: its folder on the host, how the sandbox shows it, and its working copy."""
+    """Where a cell works: its folder on the host, how the sandbox shows it, its working copy, and the plan that
+    an earlier session left, as a file that no later one can change.
+    """
 
     folder: Path
     layout: Layout
     copy: WorkingCopy
+    plan: Path | None = None
 
 
 def run_session(
@@ -49,16 +61,22 @@ def run_session(
 ) -> Session:
     """Run one session to its end, whatever that is; SandboxError if it could not be confined."""
     name, spec = session
-    artifact = f"{place.layout.output}/{ARTIFACT_NAMES[spec.kind]}"
-    started = bench.agent.command(_request(bench, arm, task, place, session, artifact), place.layout)
+    tools = open_tools(bench, arm, task, place.layout)
+    opened = bench.environments.open(task.environment)
+    started = bench.agent.command(_request(bench, arm, task, place, session, tools), place.layout)
     parser = bench.agent.parser()
     result = bench.sandbox.run(
         Command(
-            argv=started.argv,
+            argv=counting(started.argv) if place.layout.contained and spec.kind == "work" else started.argv,
             stdin=started.stdin,
             directory=place.layout.workspace,
-            environment=confined_environment(place.layout) | dict(started.environment),
-            mounts=_mounts(bench, arm, task, place, spec, started),
+            environment=confined_environment(place.layout, opened) | dict(started.environment),
+            mounts=(
+                *_mounts(bench, arm, task, place, spec),
+                *opened.mounts,
+                *(mount for tool in tools for mount in tool.mounts),
+                *started.mounts,
+            ),
             seconds=bench.config.timeout,
             limits=limits_of(bench.config),
             keep=TRANSCRIPT_BYTES // 2,
@@ -68,11 +86,35 @@ def run_session(
     )
     report = parser.close(result.code if result.end is End.EXITED else None)
     left = read_artifact(place.folder / "output" / ARTIFACT_NAMES[spec.kind])
-    return Session(name=name, result=result, report=report, artifact=left)
+    return Session(
+        name=name,
+        result=result,
+        report=report,
+        artifact=left,
+        survivors=survivors(result.stderr.head + result.stderr.tail),
+    )
+
+
+def counting(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that says at its end how many other processes its sandbox still holds: they are killed with it,
+    and a background writer is a sign of tampering. The first two are the sandbox's own and the shell.
+    """
+    return ("/bin/sh", "-c", _COUNTING, "session", *argv)
+
+
+def survivors(stderr: bytes) -> int:
+    """The number that `counting` printed last, 0 where there is none."""
+    found = _SURVIVORS.findall(stderr)
+    return max(0, int(found[-1]) - 2) if found else 0
 
 
 def _request(
-    bench: Workbench, arm: Arm, task: Task, place: Place, session: tuple[str, SessionSpec], artifact: str
+    bench: Workbench,
+    arm: Arm,
+    task: Task,
+    place: Place,
+    session: tuple[str, SessionSpec],
+    tools: tuple[OpenedTool, ...],
 ) -> SessionRequest:
     name, spec = session
     root = f"{place.layout.workspace}/{bench.agent.skill_root}"
@@ -80,27 +122,32 @@ def _request(
         name=name,
         kind=spec.kind,
         prompt=f"{arm.prompts[name].rstrip()}\n\n{task.prompt.strip()}\n",
-        artifact=artifact,
-        skills=tuple(SkillPlace(skill, f"{root}/{skill}") for skill in sorted(arm.skills)),
+        artifact=f"{place.layout.output}/{ARTIFACT_NAMES[spec.kind]}",
+        skills=tuple(SkillPlace(skill, f"{root}/{skill}") for skill in session_skills(arm, spec)),
+        tools=tuple(tool.place for tool in tools),
+        plan=place.layout.seen(place.plan, PLAN_TARGET) if place.plan else None,
         effort=bench.config.effort,
         model=bench.config.model.id,
         seed=bench.config.seed,
     )
 
 
-def _mounts(
-    bench: Workbench, arm: Arm, task: Task, place: Place, spec: SessionSpec, started: SessionCommand
-) -> tuple[Mount, ...]:
-    """The working copy (read-only for a review), a home and an output folder, the skills, what the agent needs."""
+def _mounts(bench: Workbench, arm: Arm, task: Task, place: Place, spec: SessionSpec) -> tuple[Mount, ...]:
+    """The working copy (read-only for a review), a home and an output folder, the skills, what the task needs."""
     workspace, writable = place.layout.workspace, spec.kind != "review"
     return (
         place.copy.live(workspace, writable=writable),
         Writable(place.folder / "home", place.layout.home),
         Writable(place.folder / "output", place.layout.output),
         *(_skill_mounts(bench, arm, place) if writable else ()),
+        *((ReadOnly(place.plan, PLAN_TARGET),) if place.plan else ()),
         *dependency_mounts(task.dependencies, workspace),
-        *started.mounts,
     )
+
+
+def session_skills(arm: Arm, spec: SessionSpec) -> tuple[str, ...]:
+    """The skills that a session must use: those that it names, or all of its arm's."""
+    return tuple(sorted(spec.skills or arm.skills))
 
 
 def _skill_mounts(bench: Workbench, arm: Arm, place: Place) -> tuple[Mount, ...]:
@@ -117,18 +164,19 @@ def dependency_mounts(dependencies: tuple[Asset, ...], workspace: str) -> tuple[
     )
 
 
-def confined_environment(layout: Layout) -> dict[str, str]:
+def confined_environment(layout: Layout, opened: OpenedEnvironment) -> dict[str, str]:
     """The whole environment of a confined command: nothing is inherited."""
-    return {
+    plain = {
         "HOME": layout.home,
         "TMPDIR": layout.temporary,
-        "PATH": "/usr/bin:/bin",
+        "PATH": SYSTEM_PATH,
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "NO_COLOR": "1",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
     }
+    return plain | dict(opened.variables)
 
 
 def limits_of(config: Config) -> Limits:
@@ -156,12 +204,13 @@ def read_artifact(path: Path) -> bytes | None:
 
 def check_place(bench: Workbench, task: Task, place: Place) -> CheckPlace:
     """Where the checks of a cell run: on a throw-away layer above what the sessions left."""
+    opened = bench.environments.open(task.environment)
     return CheckPlace(
         folder=place.folder,
         layout=place.layout,
         copy=place.copy.throwaway(place.layout.workspace),
-        mounts=dependency_mounts(task.dependencies, place.layout.workspace),
-        environment=confined_environment(place.layout),
+        mounts=(*dependency_mounts(task.dependencies, place.layout.workspace), *opened.mounts),
+        environment=confined_environment(place.layout, opened),
         limits=limits_of(bench.config),
         seconds=bench.config.timeout,
         token=secrets.token_hex(8),

@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from bench.agents import Agent
 from bench.config import ArmSpec, Config
+from bench.environments import EnvironmentSource
 from bench.redaction import Redactor
 from bench.results import ObjectStore
 from bench.sandbox import Sandbox
 from bench.skills import Skill
-from bench.suite import Task
+from bench.suite import Derived, Task
 from bench.workspace import Template, Workspaces
 
 
@@ -21,6 +22,8 @@ class TemplateSource(Protocol):
     """Where a cell gets its task's template; the first to ask builds it, the others wait."""
 
     def build(self, task: Task) -> Template: ...
+
+    def derive(self, task: Task, asset: Derived) -> Path: ...
 
 
 class Arm(Struct, frozen=True, kw_only=True):
@@ -41,11 +44,13 @@ class Workbench(Struct, frozen=True, kw_only=True):
     """
 
     config: Config
+    root: Path
     generation: int
     plan: str
     sandbox: Sandbox
     workspaces: Workspaces
     templates: TemplateSource
+    environments: EnvironmentSource
     agent: Agent
     tasks: Mapping[str, Task]
     arms: Mapping[str, Arm]

@@ -1,5 +1,6 @@
 """Composing, validating, the frozen configuration (the only importer of Hydra and OmegaConf)."""
 
+from bench.config.complaint import Complaint, KeyPath, dotted
 from bench.config.composed import CommandName, Composed, ComposedFile, Shadowing
 from bench.config.inspect import explain, resolved_yaml, tree, which
 from bench.config.load import load_config
@@ -8,7 +9,9 @@ from bench.config.model import (
     ArmSpec,
     BudgetConfig,
     Config,
+    DerivedTool,
     ExecutorConfig,
+    FolderTool,
     LimitsConfig,
     ModelConfig,
     PromotionConfig,
@@ -16,26 +19,33 @@ from bench.config.model import (
     ReuseConfig,
     Role,
     SandboxConfig,
+    ServerTool,
     SessionKind,
     SessionSpec,
     SkillSpec,
     SuiteConfig,
     TaskFilter,
+    Tool,
 )
 from bench.config.prompts import read_prompt
 from bench.config.resources import conf_folder, load_schema, schemas_folder
 from bench.config.root import ProjectMarker, find_root, read_marker
 from bench.config.saved import config_digest, read_saved_config, saved_config
+from bench.config.schema_errors import schema_complaints
 
 __all__ = [
     "AgentConfig",
     "ArmSpec",
     "BudgetConfig",
     "CommandName",
+    "Complaint",
     "Composed",
     "ComposedFile",
     "Config",
+    "DerivedTool",
     "ExecutorConfig",
+    "FolderTool",
+    "KeyPath",
     "LimitsConfig",
     "ModelConfig",
     "ProjectMarker",
@@ -44,14 +54,17 @@ __all__ = [
     "ReuseConfig",
     "Role",
     "SandboxConfig",
+    "ServerTool",
     "SessionKind",
     "SessionSpec",
     "Shadowing",
     "SkillSpec",
     "SuiteConfig",
     "TaskFilter",
+    "Tool",
     "conf_folder",
     "config_digest",
+    "dotted",
     "explain",
     "find_root",
     "load_config",
@@ -61,6 +74,7 @@ __all__ = [
     "read_saved_config",
     "resolved_yaml",
     "saved_config",
+    "schema_complaints",
     "schemas_folder",
     "tree",
     "which",

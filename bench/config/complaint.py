@@ -12,7 +12,7 @@ from bench.text import printable
 KeyPath = tuple[str | int, ...]
 
 _MOST_SHOWN = 20
-_LONGEST_VALUE = 60
+_LONGEST_SHOWN = 80
 _PLAIN_KEY = re.compile(r"[\w-]+")
 
 
@@ -41,9 +41,13 @@ def parts(key: str) -> KeyPath:
 
 def shown(value: Any) -> str:
     """A value as part of a message: one line, short, harmless to a terminal."""
-    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
-    text = printable(text)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+    return brief("null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value))
+
+
+def brief(text: str) -> str:
+    """Text as part of a message: short, harmless to a terminal."""
+    harmless = printable(text)
+    return harmless if len(harmless) <= _LONGEST_SHOWN else harmless[: _LONGEST_SHOWN - 1] + "…"
 
 
 def known_keys(content: Any, prefix: KeyPath = ()) -> list[str]:

@@ -18,7 +18,7 @@ from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.defaults_list import DefaultsList
 from hydra.core.default_element import DefaultsTreeNode, GroupDefault, InputDefault
 from hydra.core.object_type import ObjectType
-from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.config_source import ConfigResult, ConfigSource
@@ -142,17 +142,23 @@ def _parsed_yaml(text: str, label: str) -> tuple[Any, Header]:
         raise ConfigError(f"{label}{line}: {error.problem or error.context}") from error
     except OmegaConfBaseException as error:
         raise ConfigError(f"{label}: {error.full_key}: {NO_REFERENCE}") from error
+    except RecursionError as error:
+        raise ConfigError(
+            f"{label} cannot be read: an alias in it stands for something around itself"
+        ) from error
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{label} cannot be read: {error}") from error
 
 
 def _parsed(text: str) -> Override:
     try:
-        parsed = OverridesParser.create().parse_override(reference_secrets(text))
+        parsed = _grammar().parse_override(reference_secrets(text))
         sweep = parsed.is_sweep_override()
         value = None if sweep else parsed.value()
     except (*_FAILURES, TypeError) as error:
         raise unreadable(text) from error
+    if not parsed.key_or_group:
+        raise unreadable(text)
     return Override(
         text=text,
         key=parsed.key_or_group,
@@ -161,6 +167,13 @@ def _parsed(text: str) -> Override:
         sweep=sweep,
         value=value,
     )
+
+
+def _grammar() -> OverridesParser:
+    """Hydra's grammar of overrides without `shuffle`, which gives another list each time."""
+    functions = create_functions()
+    del functions.definitions["shuffle"]
+    return OverridesParser(functions)
 
 
 def _loader(files: OptionFiles) -> ConfigLoaderImpl:

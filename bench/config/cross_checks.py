@@ -14,6 +14,7 @@ def arm_complaints(arms: Mapping[str, Any], skills: Mapping[str, Any]) -> Iterat
     """Complaints on arms that name a skill or an incumbent that is not there, or one that differs."""
     for name, arm in arms.items():
         yield from _skill_complaints(name, arm, skills)
+        yield from _session_complaints(name, arm)
         yield from _candidate_complaints(name, arm, arms)
 
 
@@ -37,6 +38,17 @@ def _skill_complaints(name: str, arm: Mapping[str, Any], skills: Mapping[str, An
                 ("arms", name, "skills", index),
                 f"there is no skill {skill!r} under `skills`{did_you_mean(skill, skills)}{known}",
             )
+
+
+def _session_complaints(name: str, arm: Mapping[str, Any]) -> Iterator[Complaint]:
+    for session, spec in arm["sessions"].items():
+        for index, skill in enumerate(spec["skills"]):
+            if skill not in arm["skills"]:
+                known = f"; known: {', '.join(sorted(arm['skills'])) or 'none'}"
+                yield Complaint(
+                    ("arms", name, "sessions", session, "skills", index),
+                    f"the arm has no skill {skill!r}{did_you_mean(skill, arm['skills'])}{known}",
+                )
 
 
 def _candidate_complaints(name: str, arm: Mapping[str, Any], arms: Mapping[str, Any]) -> Iterator[Complaint]:

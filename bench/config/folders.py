@@ -22,7 +22,7 @@ class ConfigFolder(Struct, frozen=True):
         """How a message names the file `relative` of this folder."""
         if self.origin == "built-in":
             return f"built-in {relative}"
-        return f"{self.path.name}/{relative}" if self.origin == "project" else str(self.path / relative)
+        return f"conf/{relative}" if self.origin == "project" else str(self.path / relative)
 
 
 def search_folders(root: Path | None, config_dirs: Sequence[Path] = ()) -> tuple[ConfigFolder, ...]:
@@ -31,8 +31,11 @@ def search_folders(root: Path | None, config_dirs: Sequence[Path] = ()) -> tuple
     folders = [ConfigFolder(_existing(each), "--config-dir") for each in config_dirs]
     if root is not None and (root / "conf").is_dir():
         folders.append(ConfigFolder((root / "conf").resolve(), "project"))
-    kept = {folder.path: folder for folder in reversed(folders) if folder.path != built_in}
-    return (*reversed(kept.values()), ConfigFolder(built_in, "built-in"))
+    kept: dict[Path, ConfigFolder] = {}
+    for folder in folders:
+        if folder.path != built_in:
+            kept.setdefault(folder.path, folder)
+    return (*kept.values(), ConfigFolder(built_in, "built-in"))
 
 
 def holders(folders: Sequence[ConfigFolder], relative: str) -> tuple[ConfigFolder, ...]:
@@ -55,7 +58,7 @@ def groups(folders: Sequence[ConfigFolder]) -> tuple[str, ...]:
 
 def purpose(path: Path) -> str:
     """The comment that says what an option file is for: its first comment line that is no `@package` header."""
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         text = line.removeprefix("#").strip()
         if not line.startswith("#"):
             return ""

@@ -7,7 +7,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from bench.config.complaint import Complaint, KeyPath, known_keys, shown, value_at
+from bench.config.complaint import Complaint, KeyPath, dotted, known_keys, value_at
 from bench.config.folders import ConfigFolder
 from bench.config.option_files import OptionFiles
 from bench.config.override import Override
@@ -37,12 +37,13 @@ def asker(config: str, message: str, overrides: Sequence[Override], files: Optio
     group, _, option = config.rpartition("/")
     for override in overrides:
         values = override.value if isinstance(override.value, list) else [override.value]
-        if override.key == group and option in values:
-            return override.text
+        if config in [f"{override.key}/{value}" for value in values]:
+            return override.label
     if files.defaults.get(group) == option:
         return "evolve.toml"
     parent = re.match(r"In '([^']+)'", message)
-    return files.labels().get(parent[1], parent[1]) if parent else "the configuration"
+    named = files.label(parent[1]) if parent else None
+    return files.asking_for(group, option) or named or "the configuration"
 
 
 def plain_message(error: BaseException) -> str:
@@ -59,17 +60,20 @@ def plain_message(error: BaseException) -> str:
             break
         if line.strip() and not _NOISE.match(line) and line.strip() not in kept:
             kept.append(line.strip())
-    return "\n  ".join(kept) or type(error).__name__
+    text = "\n  ".join(kept) or type(error).__name__
+    twice = "Multiple values for" in text or "more than once" in text
+    return text + ("\n  a file that changes a choice says `override /GROUP: OPTION`" if twice else "")
 
 
 def unresolved(path: KeyPath, content: Mapping[str, Any], error: BaseException) -> Complaint:
     """The complaint on the value at `path` of `content`, whose `${…}` does not resolve."""
-    raw, known = value_at(content, path), known_keys(content)
+    known = known_keys(content)
+    raw = value_at(content, path) if dotted(path) in known else None
     names = re.findall(r"\$\{\s*([^${}:]+?)\s*\}", raw) if isinstance(raw, str) else []
     unknown = [name for name in names if name not in known and not name.startswith(".")]
     if unknown:
         return Complaint(path, f"${{{unknown[0]}}} refers to no key{did_you_mean(unknown[0], known)}")
-    return Complaint(path, f"{shown(raw)} cannot be resolved: {plain_message(error)}")
+    return Complaint(path, f"cannot be resolved: {plain_message(error)}")
 
 
 def broken_plugin(error: BaseException) -> ConfigError | None:

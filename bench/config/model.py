@@ -39,12 +39,46 @@ class ModelConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class SessionSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One session of an arm. `boundary` holds the glob patterns of paths that the session may change."""
+    """One session of an arm. `boundary` holds the glob patterns of paths that it may change, `skills` those of
+    the arm's skills that it must use (none: all of them).
+    """
 
     kind: SessionKind
     prompt: str
     order: int = 1
     boundary: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+
+
+class FolderTool(
+    Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="folder", tag_field="kind"
+):
+    """A read-only file or folder that an arm's sessions see: `source` of the project, shown at `target`."""
+
+    source: str
+    target: str
+
+
+class DerivedTool(
+    Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="derived", tag_field="kind"
+):
+    """A task's derived asset of this name, where a task declares it."""
+
+    asset: str
+
+
+class ServerTool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="mcp", tag_field="kind"):
+    """A stdio MCP server that runs inside the sandbox: the file `program` of the project, shown at `target`.
+    `python` runs it with this project's interpreter.
+    """
+
+    program: str
+    target: str
+    arguments: tuple[str, ...] = ()
+    python: bool = False
+
+
+Tool = FolderTool | DerivedTool | ServerTool
 
 
 class ArmSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -55,6 +89,7 @@ class ArmSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     candidate_of: str | None = None
     skills: tuple[str, ...] = ()
     family: str | None = None
+    tools: dict[str, Tool] = field(default_factory=dict)
 
     def ordered_sessions(self) -> tuple[tuple[str, SessionSpec], ...]:
         """The sessions with their names, by `order`, then name."""

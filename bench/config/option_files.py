@@ -1,12 +1,12 @@
 """The option files of a search path: found, read and checked once each, before anything in them is resolved."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from bench.config.complaint import refuse
+from bench.config.complaint import Complaint, refuse, shown
 from bench.config.folders import ConfigFolder, groups, holders
 from bench.config.guards import content_complaints, reference_secrets
 from bench.digest import digest_bytes
@@ -63,13 +63,18 @@ class OptionFiles:
             self._read[config] = self._option_file(self.holders(config)[0], relative)
         return self._read[config]
 
-    def labels(self) -> dict[str, str]:
-        """How messages name the files that were read."""
-        return {config: file.label for config, file in self._read.items()}
+    def asking_for(self, group: str, option: str) -> str | None:
+        """The name of the last file read whose defaults list asks for an option."""
+        asking = [file.label for file in self._read.values() if (group, option) in requests(file.content)]
+        return asking[-1] if asking else None
+
+    def label(self, config: str) -> str | None:
+        """How messages name a file that was read."""
+        return self._read[config].label if config in self._read else None
 
     def default_groups(self) -> tuple[str, ...]:
         """The groups in the defaults list of config.yaml."""
-        return tuple(key for item in _items(self.read(PRIMARY).content) for key in _keys(item))
+        return tuple(group for group, _ in requests(self.read(PRIMARY).content))
 
     def _option_file(self, folder: ConfigFolder, relative: str) -> OptionFile:
         label = folder.label(relative)
@@ -94,9 +99,9 @@ def _read_text(path: Path, label: str) -> tuple[bytes, str]:
 
 
 def _check_form(relative: str, content: Mapping[str, Any], header: Header, label: str) -> None:
-    """ConfigError for what Hydra would take without a word and nobody means."""
-    named = [key.rpartition(" ")[2].lstrip("/") for item in _items(content) for key in _keys(item)]
-    if "hydra" in content or any(key.startswith("hydra/") for key in named):
+    """ConfigError for a broken defaults list, and for what Hydra would take without a word and nobody means."""
+    refuse(_defaults_complaints(content.get("defaults", [])), lambda _path: label)
+    if "hydra" in content or any(group.startswith("hydra/") for group, _ in requests(content)):
         raise ConfigError(f"{label}: Hydra only composes here; its own settings cannot be changed")
     if relative.startswith("experiment/") and header["package"] != "_global_":
         raise ConfigError(f"{label}: an experiment starts with the line `# @package _global_`")
@@ -104,6 +109,26 @@ def _check_form(relative: str, content: Mapping[str, Any], header: Header, label
         raise ConfigError(
             f"{label}: the defaults list must say where the file's own keys come in: `- _self_`"
         )
+
+
+def _defaults_complaints(defaults: Any) -> Iterator[Complaint]:
+    if not isinstance(defaults, list):
+        yield Complaint(("defaults",), f"must be a list, not {shown(defaults)}")
+        return
+    for index, item in enumerate(defaults):
+        entries = (
+            item
+            if isinstance(item, dict) and len(item) == 1
+            else {item: None}
+            if isinstance(item, str)
+            else {}
+        )
+        names = [name for key, value in entries.items() for name in (key, *_as_list(value))]
+        if not names or not all(isinstance(name, str) for name in names):
+            wanted = "must be a file's name, or one group with its option"
+            yield Complaint(("defaults", index), f"{wanted}, not {shown(item)}")
+        elif any(".." in name for name in names):
+            yield Complaint(("defaults", index), "must stay inside the folders of option files: no `..`")
 
 
 def _choose_defaults(items: Sequence[Any], defaults: Mapping[str, str], label: str) -> None:
@@ -118,10 +143,21 @@ def _choose_defaults(items: Sequence[Any], defaults: Mapping[str, str], label: s
         )
 
 
+def requests(content: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """The groups in a defaults list, without keywords, package and leading slash, each with an option asked for."""
+    return [
+        (key.rpartition(" ")[2].partition("@")[0].lstrip("/"), option)
+        for item in _items(content)
+        if isinstance(item, dict)
+        for key, value in item.items()
+        for option in _as_list(value) or [None]
+    ]
+
+
 def _items(content: Mapping[str, Any]) -> list[Any]:
     items = content.get("defaults")
     return items if isinstance(items, list) else []
 
 
-def _keys(item: Any) -> list[str]:
-    return [str(key) for key in item] if isinstance(item, dict) else []
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]

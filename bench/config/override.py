@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from bench.config.complaint import Complaint, KeyPath, dotted, parts, shown, value_at
+from bench.config.complaint import Complaint, KeyPath, brief, dotted, parts, shown, value_at
 from bench.config.composed import CommandName
 from bench.errors import ConfigError
 from bench.text import did_you_mean
@@ -31,6 +31,11 @@ class Override(Struct, frozen=True, kw_only=True):
     def path(self) -> KeyPath:
         return parts(self.key)
 
+    @property
+    def label(self) -> str:
+        """The text as part of a message."""
+        return brief(self.text)
+
     def chooses(self, groups: Sequence[str]) -> bool:
         """Whether it chooses an option of one of the groups, rather than giving a value."""
         return self.key in groups and not isinstance(self.value, dict)
@@ -45,22 +50,19 @@ def quoted(key: str, value: str) -> str:
             escaped.append("\\" * backslashes + "\\")
         backslashes = backslashes + 1 if character == "\\" else 0
         escaped.append(character)
-    text = f"{key}='{''.join(escaped)}{chr(92) * backslashes}'"
+    text = f"{key}='{''.join(escaped)}{chr(92) * backslashes}'"  # chr(92) is a backslash
     return shlex.quote(text) if re.search(r'[$`"\\!]', text) else f'"{text}"'
 
 
 def unreadable(text: str) -> ConfigError:
     """The error for an override that the grammar cannot read."""
     key, equals, value = text.partition("=")
-    if not equals:
+    if not equals or not key.lstrip("+~"):
         return ConfigError(
             f"cannot read the override {shown(text)}\n"
             "  an override is KEY=VALUE, +KEY=VALUE to add a key, or ~KEY to remove one"
         )
-    return ConfigError(
-        f"cannot read the override {shown(text)}\n"
-        f"  if the value is meant as text, quote it for the shell and for the grammar: {quoted(key, value)}"
-    )
+    return ConfigError(f"cannot read the override {shown(text)}" + _quoting_hint(key, value))
 
 
 def refuse_overrides(overrides: Sequence[Override], command: CommandName) -> None:
@@ -71,11 +73,11 @@ def refuse_overrides(overrides: Sequence[Override], command: CommandName) -> Non
             raise _sweep(override)
         if head == "hydra":
             raise ConfigError(
-                f"{override.text}: Hydra only composes here; its own settings cannot be changed"
+                f"{override.label}: Hydra only composes here; its own settings cannot be changed"
             )
         if command == "bench" and head in DECIDING:
             raise ConfigError(
-                f"{override.text}: bench takes all but {' and '.join(DECIDING)}; "
+                f"{override.label}: bench takes all but {' and '.join(DECIDING)}; "
                 "it measures and does not decide"
             )
 
@@ -90,8 +92,9 @@ def as_hydra_takes_it(override: Override, listed: Sequence[str]) -> Override:
     key = override.key + (f"@{override.package}" if override.package else "")
     if override.value is None:
         return structs.replace(override, text=f"~{key}", action="delete")
-    if not isinstance(override.value, str | list):
-        raise ConfigError(f"{override.text}: {key} takes the name of one of its options")
+    names = override.value if isinstance(override.value, list) else [override.value]
+    if not all(isinstance(name, str) and ".." not in name for name in names):
+        raise ConfigError(f"{override.label}: {key} takes the name of one of its options")
     return structs.replace(override, text=override.text.lstrip("+"), action="change")
 
 
@@ -100,15 +103,24 @@ def key_complaints(base: Mapping[str, Any], overrides: Sequence[Override]) -> li
     found = []
     added: list[KeyPath] = []
     for override in overrides:
-        path = override.path
-        present = _present(base, path) or any(path[: len(each)] == each for each in added)
+        for path in _leaves(override.path, override.value):
+            present = _present(base, path) or any(path[: len(each)] == each for each in added)
+            if override.action == "add" and present and not isinstance(override.value, dict | list):
+                found.append(Complaint((), f"{override.label}: the key is there already; leave the + out"))
+            elif override.action in ("change", "extend", "delete") and not present:
+                found.append(
+                    Complaint((), f"{override.label}: there is no such key{_hint(base, override, path)}")
+                )
         if override.action in ("add", "force"):
-            added.append(path)
-        if override.action == "add" and present and not isinstance(override.value, dict | list):
-            found.append(Complaint((), f"{override.text}: the key is there already; leave the + out"))
-        elif override.action in ("change", "extend", "delete") and not present:
-            found.append(Complaint((), f"{override.text}: there is no such key{_hint(base, override)}"))
+            added.append(override.path)
     return found
+
+
+def _leaves(path: KeyPath, value: Any) -> list[KeyPath]:
+    """The paths that a value gives: one, or those of the keys inside it."""
+    if not isinstance(value, dict) or not value:
+        return [path]
+    return [leaf for key, inner in value.items() for leaf in _leaves((*path, key), inner)]
 
 
 def _present(content: Mapping[str, Any], path: KeyPath) -> bool:
@@ -119,23 +131,28 @@ def _present(content: Mapping[str, Any], path: KeyPath) -> bool:
     return True
 
 
-def _hint(base: Mapping[str, Any], override: Override) -> str:
-    """The nearest key beside the first part of the path that does not exist, and how to add a key there."""
-    path = override.path
+def _hint(base: Mapping[str, Any], override: Override, path: KeyPath) -> str:
+    """The nearest key beside the first part of `path` that does not exist, and how to add a key there."""
     depth = next(depth for depth in range(1, len(path) + 1) if not _present(base, path[:depth]))
     around = value_at(base, path[: depth - 1])
     if not isinstance(around, dict):
-        return f"; {dotted(path[: depth - 1])} is a value"
+        return f"; {dotted(path[: depth - 1])} is given as a whole"
     names = [dotted((*path[: depth - 1], key)) for key in around]
     near = did_you_mean(dotted(path[:depth]), names) or (
         f"; known there: {', '.join(names)}" if names else ""
     )
-    return near + (f"; to add a new key: +{override.text}" if override.action == "change" else "")
+    return near + (f"; to add a new key: +{override.label}" if override.action == "change" else "")
 
 
 def _sweep(override: Override) -> ConfigError:
     value = override.text.partition("=")[2]
     return ConfigError(
-        f"{override.text} gives several values, which is a sweep, and a sweep is not available without -m\n"
-        f"  if it is meant as one text, quote it: {quoted(override.key, value)}"
+        f"{override.label} gives several values, which is a sweep, and a sweep is not available without -m"
+        + _quoting_hint(override.key, value)
     )
+
+
+def _quoting_hint(key: str, value: str) -> str:
+    """How to give a value as one text; nothing for what nobody would paste."""
+    paste = quoted(key, value)
+    return f"\n  if it is meant as one text, quote it: {paste}" if brief(paste) == paste else ""

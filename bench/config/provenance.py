@@ -34,7 +34,7 @@ def draft(
         values=content,
         overrides=tuple(override.text for override in overrides),
         assignments=tuple(
-            Assignment(each.path, each.text)
+            Assignment(each.path, each.label)
             for each in overrides
             if each.action == "delete" or not each.chooses(files.groups)
         ),
@@ -54,8 +54,8 @@ def _chosen(entries: Sequence[Entry]) -> dict[str, list[str]]:
     """The options that config.yaml's defaults list came to, by group."""
     chosen: dict[str, list[str]] = {}
     for entry in entries:
-        group, _, option = entry.config.rpartition("/")
-        if entry.parent == PRIMARY and group:
+        group, _, option = entry.config.partition("/")
+        if entry.parent == PRIMARY and option:
             chosen.setdefault(group, []).append(option)
     return chosen
 

@@ -44,6 +44,6 @@ def _explicit_root(explicit: Path) -> Path:
     if not (root / MARKER).is_file():
         raise ConfigError(
             f"--root {explicit} holds no {MARKER}\n"
-            f"  give the folder of a project, or make one with `evolve init` in {root}"
+            f"  give the folder of a project, or put an evolve.toml into {root} (docs/configuration.md)"
         )
     return root

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bench.config.complaint import Complaint, KeyPath, shown
+from bench.config.complaint import Complaint, KeyPath, brief, shown
 from bench.text import did_you_mean
 
 TYPE_NAMES = {
@@ -94,7 +94,7 @@ def _type(finding: _Finding) -> str:
 
 
 def _other(finding: _Finding) -> str:
-    return shown(finding.message)[1:-1]
+    return brief(finding.message)
 
 
 def _bound(words: str) -> Callable[[_Finding], str]:

@@ -1,6 +1,14 @@
 """A project on disk: the embedded starter, and the folders of its runs."""
 
-from bench.project.runs import RUNS, RunFolder, create_run, list_runs
+from bench.project.runs import RUNS, RunFolder, create_run, list_runs, removed_if_refused
 from bench.project.starter import STARTER_TAG, unpack_starter
 
-__all__ = ["RUNS", "STARTER_TAG", "RunFolder", "create_run", "list_runs", "unpack_starter"]
+__all__ = [
+    "RUNS",
+    "STARTER_TAG",
+    "RunFolder",
+    "create_run",
+    "list_runs",
+    "removed_if_refused",
+    "unpack_starter",
+]

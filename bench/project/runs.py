@@ -2,12 +2,15 @@
 
 import os
 import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
-from bench.errors import RunError
+from bench.errors import RunError, UserError
 
 RUNS = "runs"
 
@@ -37,11 +40,14 @@ class RunFolder(Struct, frozen=True):
 def create_run(root: Path, configuration: str) -> RunFolder:
     """A fresh run folder below the project's root, named by time, configuration and chance."""
     runs = root / RUNS
+    try:
+        runs.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"the folder {runs} cannot be made: {error.strerror}") from error
     for _ in range(100):
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         path = runs / f"{stamp}-{configuration[:6]}-{secrets.token_hex(2)}"
         try:
-            runs.mkdir(exist_ok=True)
             path.mkdir(mode=0o755)
         except FileExistsError:
             continue
@@ -49,6 +55,25 @@ def create_run(root: Path, configuration: str) -> RunFolder:
             raise RunError(f"no run folder can be made below {runs}: {error.strerror}") from error
         return RunFolder(path)
     raise RunError(f"no free run folder was found below {runs}")
+
+
+@contextmanager
+def removed_if_refused(run: RunFolder) -> Iterator[None]:
+    """Take the run's folder away again when the request is refused before anything was measured in it."""
+    try:
+        yield
+    except UserError:
+        if not any(run.path.rglob("results.jsonl")):
+            make_removable(run.path)
+            shutil.rmtree(run.path)
+        raise
+
+
+def make_removable(folder: Path) -> None:
+    """Give back the permission to write in frozen folders."""
+    for path in folder.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
 
 
 def list_runs(root: Path) -> tuple[RunFolder, ...]:

@@ -22,15 +22,17 @@ _ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "starter@localhost",
     "GIT_AUTHOR_DATE": _DATE,
     "GIT_COMMITTER_DATE": _DATE,
+    "GIT_DEFAULT_HASH": "sha1",
 }
+_CACHES = shutil.ignore_patterns("__pycache__", ".*_cache")  # of programs that were run in a source tree
 
 
 def unpack_starter(parent: Path) -> Path:
     """`parent`/runs/starter, made if it is not there yet: whole or not at all, with the same commit everywhere."""
     target = parent / "runs" / "starter"
-    if (target / "evolve.toml").is_file():
-        return target
     if target.exists():
+        if (target / "evolve.toml").is_file():
+            return target
         raise ConfigError(
             f"{target} exists but is no project (it has no evolve.toml)\n  move it away, or name a project with --root"
         )
@@ -38,16 +40,23 @@ def unpack_starter(parent: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".starter-", dir=target.parent) as temporary:
             staged = Path(temporary) / "starter"
-            shutil.copytree(Path(bench.__file__).parent / "starter" / "project", staged, ignore=_bytecode)
+            shutil.copytree(Path(bench.__file__).parent / "starter" / "project", staged, ignore=_CACHES)
             _commit(staged)
-            staged.rename(target)
+            _move(staged, target)
     except OSError as error:
-        raise ConfigError(f"the starter project cannot be unpacked to {target}: {error.strerror}") from error
+        raise ConfigError(
+            f"the starter project cannot be unpacked to {target}: {error.strerror or error}"
+        ) from error
     return target
 
 
-def _bytecode(_folder: str, names: list[str]) -> set[str]:
-    return {name for name in names if name == "__pycache__"}
+def _move(staged: Path, target: Path) -> None:
+    """Give the finished project its place, unless another process was faster."""
+    try:
+        staged.rename(target)
+    except OSError:
+        if not (target / "evolve.toml").is_file():
+            raise
 
 
 def _commit(folder: Path) -> None:

@@ -24,6 +24,7 @@ from bench.results.row import (
     Timings,
 )
 from bench.results.rows import RowFile, cut_torn_line, read_rows
+from bench.results.savings import Saving, median_saving, percent_saved
 from bench.results.schema import row_schema
 from bench.results.store import Damage, ObjectStore
 
@@ -44,6 +45,7 @@ __all__ = [
     "ReportVerdict",
     "Row",
     "RowFile",
+    "Saving",
     "State",
     "Status",
     "StopCause",
@@ -56,6 +58,8 @@ __all__ = [
     "known_mean",
     "known_median",
     "latest_attempts",
+    "median_saving",
+    "percent_saved",
     "read_rows",
     "render_report",
     "row_schema",

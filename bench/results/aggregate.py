@@ -16,14 +16,15 @@ Value = TypeVar("Value")
 class Aggregate(Struct, frozen=True, kw_only=True):
     """One arm on one task. Medians over measured rows; a metric with any unknown value among them is None.
 
-    `blocker_recall` is the minimum over repeats; `verdicts_right` a count; `clean_pass` all-of; `seconds` those
-    of the sessions.
+    `skill_not_invoked` counts measured rows of that kind; `blocker_recall` is the minimum over repeats;
+    `verdicts_right` a count; `clean_pass` all-of; `seconds` those of the sessions; `output` in tokens.
     """
 
     runs: int
     measured: int
     excluded: dict[str, int]
     resolved: int
+    skill_not_invoked: int
     clean_control: bool | None
     weighted_f1: float | None
     false_positives: float | None
@@ -33,6 +34,7 @@ class Aggregate(Struct, frozen=True, kw_only=True):
     cost_usd: float | None
     turns: float | None
     seconds: float | None
+    output: float | None
 
 
 def latest_attempts(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -65,6 +67,7 @@ def aggregate(rows: Iterable[Row]) -> Aggregate:
         measured=len(measured),
         excluded=dict(sorted(excluded.items())),
         resolved=sum(row.outcome.resolved for row in measured),
+        skill_not_invoked=sum(row.outcome.kind == "skill-not-invoked" for row in measured),
         clean_control=_all_of(_each(scores, lambda score: score.clean_control)),
         weighted_f1=known_median(_each(scores, lambda score: score.weighted_f1)),
         false_positives=known_median(_each(scores, lambda score: score.false_positives)),
@@ -74,6 +77,7 @@ def aggregate(rows: Iterable[Row]) -> Aggregate:
         cost_usd=known_median([row.usage.cost_usd for row in measured]),
         turns=known_median([row.usage.turns for row in measured]),
         seconds=known_median([row.timings.sessions for row in measured]),
+        output=known_median([row.usage.output for row in measured]),
     )
 
 

@@ -8,11 +8,13 @@ from msgspec import Struct
 from bench.results.aggregate import Aggregate, aggregate, by_cell, known_mean
 from bench.results.health import ArmHealth
 from bench.results.row import Row
+from bench.results.savings import SAVED, Saving, median_saving
 from bench.text import printable
 
 _TASK_COLUMNS = (
     "task", "split", "arm", "weighted F1", "false positives", "verdicts right", "resolved", "cost", "turns", "s"
 )  # fmt: skip
+_BASE = "no_skill"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
@@ -25,7 +27,8 @@ class ReportVerdict(Struct, frozen=True):
 
 class Report(Struct, frozen=True, kw_only=True):
     """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
-    is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the numbers depend on.
+    is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the
+    numbers depend on.
     """
 
     title: str
@@ -55,6 +58,7 @@ def render_report(report: Report) -> str:
         _head(report),
         _tasks(groups),
         _means(groups, report.health),
+        _savings(groups, report.health),
         _invoked(groups, report.health),
         _health(report.health),
         _pairs("Not measured", ("what", "why"), report.skipped),
@@ -150,6 +154,38 @@ def _mean_line(arm: str, splits: Sequence[str], groups: Sequence[_Group]) -> tup
 
 def _mean_f1(groups: Sequence[_Group]) -> str:
     return _number(known_mean([each.total.weighted_f1 for each in groups if not each.total.clean_control]), 3)
+
+
+def _savings(groups: Sequence[_Group], arms: Sequence[ArmHealth]) -> Iterator[str]:
+    """Only with an arm without a skill to save against, and tasks with a hidden command, which are work."""
+    work = [group for group in groups if group.rows[0].provenance.oracle_command is not None]
+    base = {group.task: group.total for group in work if group.arm == _BASE}
+    if not base:
+        return
+    yield from (f"## Compared with {code(_BASE)}", "")
+    yield (
+        f"How much less than {code(_BASE)} an arm used, on tasks with a hidden test: the median over the tasks where "
+        "both know the number, and how many those are. Below zero it used more. Giving up early saves, too: read a "
+        "saving beside the resolve rate."
+    )
+    yield ""
+    yield from _table(
+        ("arm", "resolved", "resolve rate", "cost", "turns", "s", "output tokens"),
+        (_savings_line(each.arm, [group for group in work if group.arm == each.arm], base) for each in arms),
+    )
+
+
+def _savings_line(arm: str, groups: Sequence[_Group], base: Mapping[str, Aggregate]) -> tuple[str, ...]:
+    resolved = sum(group.total.resolved for group in groups)
+    measured = sum(group.total.measured for group in groups)
+    both = [(base[group.task], group.total) for group in groups if group.task in base]
+    saved = ["base"] * len(SAVED) if arm == _BASE else [_saving(median_saving(both, each)) for each in SAVED]
+    rate = f"{100 * resolved / measured:.1f} %" if measured else "n/a"
+    return (code(arm), f"{resolved}/{measured}", rate, *saved)
+
+
+def _saving(saving: Saving | None) -> str:
+    return "n/a" if saving is None else f"{saving.percent + 0.0:.1f} % ({saving.tasks})"
 
 
 def _invoked(groups: Sequence[_Group], arms: Sequence[ArmHealth]) -> Iterator[str]:

@@ -31,7 +31,7 @@ class RowFile:
         try:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                raise RunError(f"{self.path} ends in a torn line\n  resume the run, which cuts it off")
+                raise RunError(f"{self.path} ends in a torn line: cut it off before anything is appended")
             self._write(descriptor, line, size)
         finally:
             os.close(descriptor)
@@ -119,7 +119,7 @@ def _without_repeats(path: Path, numbered: Iterable[tuple[int, Row]]) -> tuple[R
             )
         if cell in settled and settled[cell] != earlier:
             raise RunError(
-                f"{path}, line {number}: {_named(row)} was measured again after line {settled[cell]}\n"
+                f"{path}, line {number}: {_named(row)} was run again after line {settled[cell]} had measured it\n"
                 f"  a measured cell is never rolled again; restore the file from a copy"
             )
         if row.outcome.status == "measured":
@@ -137,12 +137,12 @@ def _cut_back(descriptor: int, size: int) -> str:
     try:
         os.ftruncate(descriptor, size)
     except OSError as error:
-        return f"; what was written in part could not be cut off ({error.strerror}), resuming does it"
+        return f"; what was written in part could not be cut off ({error.strerror}) and stays as a torn line"
     return ""
 
 
 def _cannot(do: str, path: Path, error: OSError, note: str = "") -> RunError:
     return RunError(
         f"cannot {do} {path}: {error.strerror}{note}\n"
-        f"  nothing that was measured before is lost: free some space or fix the permissions, then resume the run"
+        f"  every row before it is safe; free some space or fix the permissions, then start a new run"
     )

@@ -40,7 +40,7 @@ class ObjectStore:
                 self._write(path, content)
         except OSError as error:
             raise RunError(
-                f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then resume the run"
+                f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then start a new run"
             ) from error
         return artifact
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
 from bench.errors import SandboxError, SandboxUnavailable
-from bench.sandbox.descriptors import Descriptors
+from bench.sandbox.descriptors import Descriptors, zero_ended
 from bench.sandbox.devices import device_modes, restore_modes
 from bench.sandbox.diagnosis import WITHOUT, explain_failure, in_container, kernel_settings
 from bench.sandbox.layers import layers_work
@@ -105,10 +105,11 @@ class Bubblewrap:
             closing(Namespace(descriptors)) as namespace,
         ):
             launch = self._launch(command, descriptors, namespace)
+            modes = self._devices
             try:
                 finished = run_process(launch, _adopt(namespace, confinement), cancellation, observe)
             finally:
-                changed = restore_modes(self._devices)
+                changed = restore_modes(modes)
             result = confinement.explain(_result(finished, namespace.exit_code()))
         if changed:
             detail = (
@@ -149,7 +150,7 @@ class Bubblewrap:
         """How to start bubblewrap. Its options go through a descriptor and its environment is empty, because both
         can be read inside, as those of process 1.
         """
-        content = _encode(self._options(command, descriptors, namespace))
+        content = zero_ended(self._options(command, descriptors, namespace))
         return Launch(
             argv=("bwrap", "--args", str(descriptors.content(content)), "--", *command.argv),
             program=self._program,
@@ -195,7 +196,11 @@ def _adopt(namespace: Namespace, confinement: Confinement) -> Callable[[int], Na
     """What makes a started bubblewrap ours: its inside under the limits before the command is started."""
 
     def adopt(pid: int) -> Namespace:
-        namespace.enter(pid, confinement.admit)
+        try:
+            namespace.enter(pid, confinement.admit)
+        except BaseException:
+            namespace.kill()
+            raise
         return namespace
 
     return adopt
@@ -203,6 +208,7 @@ def _adopt(namespace: Namespace, confinement: Confinement) -> Callable[[int], Na
 
 def _result(finished: Finished, code: int | None) -> ProcessResult:
     """The command's result, where `code` is what bubblewrap reported of it. SandboxError if bubblewrap failed."""
+    finished = replace(finished, peak_memory=None)  # bubblewrap's own
     if finished.end is End.SPAWN_FAILED:
         raise SandboxError(finished.detail)
     if finished.status is None:
@@ -216,14 +222,6 @@ def _result(finished: Finished, code: int | None) -> ProcessResult:
         detail = f"cannot start: {said.removeprefix('bwrap: ')}"
         return result_of(replace(finished, end=End.SPAWN_FAILED, status=None, detail=detail, stderr=NOTHING))
     raise SandboxError(said.removeprefix("bwrap: ") or f"bubblewrap ended with {finished.status}")
-
-
-def _encode(options: list[str]) -> bytes:
-    """Options as `bwrap --args` reads them. SandboxError if one could be taken for several."""
-    encoded = [os.fsencode(option) for option in options]
-    if any(b"\0" in option for option in encoded):
-        raise SandboxError("a path or an environment variable of the command contains a zero byte")
-    return b"".join(option + b"\0" for option in encoded)
 
 
 def _policy() -> str:

@@ -17,7 +17,7 @@ Controller = Literal["memory", "pids"]
 CONTROLLERS: tuple[Controller, ...] = ("memory", "pids")
 
 _PREFIX = "cell-"
-_STALE = 3600.0  # seconds; a group is joined within milliseconds of being made
+_STALE = 60.0  # seconds; a group is joined within milliseconds of being made, and then not empty
 _REMOVAL = 2.0  # seconds; a memory group stays busy for a moment after its last process
 
 

@@ -1,8 +1,12 @@
 """Descriptors that are handed to one child process."""
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
+
+from bench.errors import SandboxError
 
 
 class Descriptors:
@@ -40,6 +44,12 @@ class Descriptors:
         self._handed.append(read)
         return write, read
 
+    def send(self, handle: int, data: bytes) -> None:
+        """Write all of `data` to our end of a pipe and close it; the child may be gone already."""
+        self._kept.remove(handle)
+        with suppress(BrokenPipeError), open(handle, "wb") as pipe:
+            pipe.write(data)
+
     def release(self) -> None:
         """Close what the child has by now, so that the end of a pipe is seen."""
         while self._handed:
@@ -54,3 +64,13 @@ class Descriptors:
         self.release()
         while self._kept:
             os.close(self._kept.pop())
+
+
+def zero_ended(parts: Iterable[str]) -> bytes:
+    """Strings as a child reads them that splits at zero bytes. SandboxError if one could be taken for several."""
+    encoded = [os.fsencode(part) for part in parts]
+    if any(b"\0" in part for part in encoded):
+        raise SandboxError(
+            "an argument, a path or an environment variable of the command contains a zero byte"
+        )
+    return b"".join(part + b"\0" for part in encoded)

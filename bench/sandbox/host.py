@@ -9,10 +9,12 @@ from pathlib import Path
 from bench.cancellation import Cancellation
 from bench.config import SandboxConfig
 from bench.digest import digest_json
-from bench.sandbox.limits import Confinement, Limiter, host_limiter
+from bench.sandbox.descriptors import Descriptors
+from bench.sandbox.gated import Gated
+from bench.sandbox.limits import Limiter, host_limiter
 from bench.sandbox.outcome import result_of
 from bench.sandbox.process import Launch, run_process
-from bench.sandbox.process_tree import ProcessTree, descendants
+from bench.sandbox.process_tree import ProcessTree
 from bench.sandbox.protocol import Command, Layout, ProcessResult
 
 # By this entry of their environment, the processes of a command are found wherever they went.
@@ -66,18 +68,27 @@ class Host:
     ) -> ProcessResult:
         """Run a command as it is. Its environment gets `MARK` in addition."""
         mark = secrets.token_hex(16)
-        launch = Launch(
-            argv=command.argv,
-            environment={**command.environment, "PWD": command.directory, MARK: mark},
-            directory=command.directory,
-            seconds=command.seconds,
-            keep=command.keep,
-            most_output=command.most_output,
-            stdin=command.stdin,
-        )
-        with self._limiter.begin(command.limits) as confinement:
-            own = _adopt(f"{MARK}={mark}".encode(), confinement)
-            return confinement.explain(result_of(run_process(launch, own, cancellation, observe)))
+        environment = {**command.environment, "PWD": command.directory, MARK: mark}
+        with self._limiter.begin(command.limits) as confinement, Descriptors() as descriptors:
+            gated = Gated(descriptors, command.argv, environment)
+            launch = Launch(
+                argv=gated.program,
+                environment={},
+                directory=command.directory,
+                seconds=command.seconds,
+                keep=command.keep,
+                most_output=command.most_output,
+                stdin=command.stdin,
+                inherit=descriptors.handed,
+            )
+
+            def own(pid: int) -> ProcessTree:
+                confinement.admit(pid)
+                gated.enter()
+                return ProcessTree(pid, f"{MARK}={mark}".encode(), confinement.members)
+
+            finished = run_process(launch, own, cancellation, observe)
+            return confinement.explain(result_of(gated.judge(finished)))
 
     @cached_property
     def _limiter(self) -> Limiter:
@@ -95,15 +106,3 @@ def containment_refusal(config: SandboxConfig, *, contains: bool, calls_model: b
         "  use sandbox=bubblewrap, or accept that it can read and change all that you can: "
         "sandbox.accept_no_containment=true"
     )
-
-
-def _adopt(mark: bytes, confinement: Confinement) -> Callable[[int], ProcessTree]:
-    """What makes a started process ours: it and what it has started by now under the limits."""
-
-    def adopt(pid: int) -> ProcessTree:
-        confinement.admit(pid)
-        for descendant in descendants(pid):
-            confinement.admit(descendant)
-        return ProcessTree(pid, mark, confinement.members)
-
-    return adopt

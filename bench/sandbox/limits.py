@@ -71,9 +71,9 @@ class Confinement:
     def admit(self, pid: int) -> None:
         """Put a process, and so all that it will start, under the limits. SandboxError if refused."""
         try:
-            self._group.admit(pid)
             for number, value in self._resource_limits.items():
                 _limit(pid, number, value)
+            self._group.admit(pid)
         except ProcessLookupError:
             return  # it ended before
         except OSError as error:

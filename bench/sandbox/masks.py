@@ -1,6 +1,7 @@
 """What the system's own folders, mounted into every sandbox, must not show."""
 
 import importlib.util
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -39,12 +40,12 @@ def _own_folders() -> Iterator[Path]:
             yield Path(str(installed.locate_file(name)))
 
 
-def _labellers(trees: Iterable[Path]) -> Iterator[Path]:
-    """Every installed copy of the labelling tool below the places where the system keeps programs and packages."""
+def _labellers(trees: tuple[Path, ...]) -> Iterator[Path]:
+    """Every copy of the labelling tool where the system, or this program's environment, has programs and packages."""
     for tree in trees:
         yield from tree.glob(_LABELLER)  # a /bin that is no link into /usr
-        for prefix in (tree, tree / "local"):
-            yield from prefix.glob(f"bin/{_LABELLER}")
-            for packages in prefix.glob("lib*/python3*/*-packages"):
-                yield from packages.glob(_LABELLER)
-                yield from packages.glob(f"{_LABELLER}-*.dist-info")
+    for prefix in (Path(sys.prefix), *trees, *(tree / "local" for tree in trees)):
+        yield from prefix.glob(f"bin/{_LABELLER}")
+        for packages in prefix.glob("lib*/python3*/*-packages"):
+            yield from packages.glob(_LABELLER)
+            yield from packages.glob(f"{_LABELLER}-*.dist-info")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import assert_never
 
+from bench.errors import SandboxError
 from bench.sandbox.protocol import Hidden, Layered, Mount, ReadOnly, Writable
 
 ROOT = Path("/")
@@ -97,7 +98,9 @@ def _layers(mount: Layered) -> list[str]:
     """The options of a stack; bubblewrap takes its lowest folder first, as we do."""
     lowest = os.fspath(mount.lower[0])
     sources = [option for folder in mount.lower for option in ("--overlay-src", os.fspath(folder))]
-    if mount.upper is not None and mount.work is not None:
+    if mount.upper is not None:
+        if mount.work is None:
+            raise SandboxError(f"the layers at {mount.target} have an upper folder but no work folder")
         return [*sources, "--overlay", os.fspath(mount.upper), os.fspath(mount.work), mount.target]
     if mount.throwaway:
         return [*sources, "--tmp-overlay", mount.target]

@@ -10,6 +10,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
+from bench.errors import SandboxError
 from bench.sandbox.descriptors import Descriptors
 from bench.sandbox.process import VANISH
 from bench.sandbox.waiting import open_process, send, wait_ended
@@ -37,7 +38,9 @@ class Namespace:
         self._first_pid: int | None = None
 
     def enter(self, pid: int, admit: Callable[[int], None]) -> None:
-        """Take over the bubblewrap process `pid`: hand its first inner process to `admit`, then let it go on."""
+        """Take over the bubblewrap process `pid`: hand its first inner process to `admit`, then let it go on.
+        SandboxError if it says nothing, and so could run without limits.
+        """
         self._descriptors.release()
         self._outer = open_process(pid)
         self._read_first_line()
@@ -45,8 +48,7 @@ class Namespace:
         if self._first_pid is not None:
             self._first = open_process(self._first_pid)
             admit(self._first_pid)
-        with suppress(BrokenPipeError):
-            os.write(self._gate, b"x")
+        self._descriptors.send(self._gate, b"x")
 
     def ask(self) -> None:
         """Send SIGTERM to the command's group; its first process, whose group it is, ignores that from outside."""
@@ -88,7 +90,7 @@ class Namespace:
         waiting.register(self._status, select.POLLIN)
         while b"\n" not in self._lines:
             if not waiting.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                return
+                raise SandboxError(f"bubblewrap did not start within {_STARTUP:g} s")
             data = os.read(self._status, 4096)
             if not data:
                 return

@@ -19,9 +19,9 @@ from bench.sandbox.capture import Capture
 from bench.sandbox.protocol import Captured, End
 from bench.sandbox.waiting import wait_ended
 
-# Seconds. Together they bound how long a command that ignores everything outlives its deadline: 2.5.
+# Seconds. Together they bound how long a command that ignores everything outlives its deadline: less than 3.
 GRACE = 1.0  # from asking a command to end to killing it
-VANISH = 1.0  # for a killed process to be gone
+VANISH = 0.8  # for a killed process to be gone
 DRAIN = 0.5  # for the pipes to close after that
 
 NOTHING = Captured(head=b"", tail=b"", size=0)
@@ -68,7 +68,7 @@ class Tree(Protocol):
         ...
 
     def kill(self) -> None:
-        """End every process there is, and return when they are gone, after `VANISH` at the latest."""
+        """End every process there is, and return when they are gone, or after about a second."""
         ...
 
 

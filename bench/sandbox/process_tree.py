@@ -15,7 +15,7 @@ from bench.sandbox.waiting import open_process, send, wait_ended
 _PROC = Path("/proc")
 
 
-class _Seen(Struct, frozen=True):
+class Seen(Struct, frozen=True):
     """A process as /proc shows it. `born` is in clock ticks since the system started."""
 
     pid: int
@@ -84,9 +84,9 @@ class ProcessTree:
                 os.close(handle)
         return True
 
-    def _descends(self, process: _Seen, seen: dict[int, _Seen]) -> bool:
+    def _descends(self, process: Seen, seen: dict[int, Seen]) -> bool:
         """Whether the root is the process itself or above it."""
-        current: _Seen | None = process
+        current: Seen | None = process
         while current is not None and current.pid != self._root:
             current = seen.get(current.parent)
         return current is not None
@@ -99,25 +99,15 @@ class ProcessTree:
             return False
 
 
-def descendants(pid: int) -> Iterator[int]:
-    """The processes that `pid` has started by now, and those that they have."""
-    with suppress(OSError):
-        for child in (_PROC / str(pid) / "task" / str(pid) / "children").read_text().split():
-            yield int(child)
-            yield from descendants(int(child))
-
-
-def _processes() -> Iterator[_Seen]:
+def _processes() -> Iterator[Seen]:
     """All processes that there are."""
     for entry in os.scandir(_PROC):
         if entry.name.isdigit():
             with suppress(OSError):
-                yield _parse(int(entry.name), (_PROC / entry.name / "stat").read_text(errors="replace"))
+                yield parse_status(int(entry.name), (_PROC / entry.name / "stat").read_text(errors="replace"))
 
 
-def _parse(pid: int, stat: str) -> _Seen:
+def parse_status(pid: int, stat: str) -> Seen:
     """A process from its /proc/PID/stat. The name, in brackets, may hold anything; fields count from behind it."""
     fields = stat.rpartition(")")[2].split()
-    return _Seen(
-        pid=pid, state=fields[0], parent=int(fields[1]), session=int(fields[3]), born=int(fields[19])
-    )
+    return Seen(pid=pid, state=fields[0], parent=int(fields[1]), session=int(fields[3]), born=int(fields[19]))

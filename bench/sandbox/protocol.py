@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from bench.cancellation import Cancellation
 from bench.config import SandboxConfig
+from bench.text import printable
+
+_TOLD = 1000
 
 
 class ReadOnly(Struct, frozen=True, tag="read-only"):
@@ -112,6 +115,12 @@ class ProcessResult(Struct, frozen=True, kw_only=True):
     @property
     def succeeded(self) -> bool:
         return self.end is End.EXITED and self.code == 0
+
+    def account(self) -> str:
+        """How it ended, and the last characters that it printed, for a message."""
+        told = printable((self.stderr.text() or self.stdout.text()).strip()[-_TOLD:])
+        state = f"exit {self.code}" if self.code is not None else f"{self.end} {self.detail}".strip()
+        return f"({state}): {told or 'it said nothing'}"
 
 
 class Layout(Struct, frozen=True):

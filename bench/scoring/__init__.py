@@ -5,6 +5,7 @@ from bench.scoring.model import BLOCKING, LARGEST_REVIEW, MOST_FINDINGS, Finding
 from bench.scoring.review import read_review, short_path
 from bench.scoring.schema import review_schema
 from bench.scoring.score import WEIGHTS, right_verdict, score_review
+from bench.scoring.tampering import Left, Signs, command_words, tampering
 from bench.scoring.verify import CheckPlace, CheckResult, run_oracle, run_verify
 
 __all__ = [
@@ -15,9 +16,12 @@ __all__ = [
     "CheckPlace",
     "CheckResult",
     "Finding",
+    "Left",
     "Pair",
     "Review",
     "ReviewScore",
+    "Signs",
+    "command_words",
     "match",
     "read_review",
     "review_schema",
@@ -26,4 +30,5 @@ __all__ = [
     "run_verify",
     "score_review",
     "short_path",
+    "tampering",
 ]

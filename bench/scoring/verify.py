@@ -1,5 +1,6 @@
 """Shell commands that judge a working copy: the visible check and the hidden oracle."""
 
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -42,11 +43,15 @@ class CheckPlace(Struct, frozen=True, kw_only=True):
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
-    """Whether a check passed, how it ended, and the last characters that it printed (never an oracle's)."""
+    """Whether a check passed, how it ended, and the last characters that it printed (never an oracle's).
+
+    A hidden test that exits with 0 has not passed yet: it must also say its token.
+    """
 
     passed: bool
     end: End
     seconds: float
+    exited_zero: bool
     tail: str = ""
 
 
@@ -57,7 +62,11 @@ def run_verify(sandbox: Sandbox, place: CheckPlace, command: str, cancellation: 
     result = _run(sandbox, place, command, (), cancellation)
     printed = result.stdout.text() + result.stderr.text()
     return CheckResult(
-        passed=result.succeeded, end=result.end, seconds=result.seconds, tail=printed[-LONGEST_TAIL:]
+        passed=result.succeeded,
+        end=result.end,
+        seconds=result.seconds,
+        exited_zero=result.succeeded,
+        tail=printed[-LONGEST_TAIL:],
     )
 
 
@@ -66,14 +75,27 @@ def run_oracle(
 ) -> CheckResult:
     """Run the hidden test; only once every agent of the cell has exited. `ORACLE` names its files' place.
 
-    SandboxError also if the files are no longer what they were: then nothing it said can be trusted.
+    It reads a fresh token from stdin and passes if it exits with 0 and the token is the last line that it
+    printed: code under test that ends the process early, or prints a forged result, does not know it.
+    SandboxError if the files are no longer what they were: then nothing it said can be trusted.
     """
     with _staged(place.folder, oracle.files) as folder:
         mount = ReadOnly(folder, f"/oracle-{place.token}")
-        result = _run(sandbox, place, oracle.command, (mount,), cancellation)
+        token = secrets.token_hex(16)
+        result = _run(sandbox, place, oracle.command, (mount,), cancellation, f"{token}\n".encode())
         if not _intact(folder, oracle.files):
             raise SandboxError("the hidden test's files changed while it ran")
-    return CheckResult(passed=result.succeeded, end=result.end, seconds=result.seconds)
+    return CheckResult(
+        passed=result.succeeded and _last_line(result) == token,
+        end=result.end,
+        seconds=result.seconds,
+        exited_zero=result.succeeded,
+    )
+
+
+def _last_line(result: ProcessResult) -> str:
+    lines = result.stdout.text().split()
+    return lines[-1] if lines else ""
 
 
 def _run(
@@ -82,6 +104,7 @@ def _run(
     command: str,
     oracle: tuple[ReadOnly, ...],
     cancellation: Cancellation,
+    stdin: bytes = b"",
 ) -> ProcessResult:
     """One command by a non-login shell, in a home of its own: no profile or user site of an agent is read."""
     home = Path(tempfile.mkdtemp(prefix="check-home-", dir=place.folder))
@@ -93,6 +116,7 @@ def _run(
             argv=("/bin/sh", "-c", command),
             directory=_directory(place),
             environment=environment,
+            stdin=stdin,
             mounts=(place.copy, Writable(home, place.layout.home), *place.mounts, *oracle),
             seconds=place.seconds,
             limits=place.limits,

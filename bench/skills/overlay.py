@@ -85,9 +85,8 @@ def refuse(problems: Iterable[str], place: str = "the overlay") -> None:
 
 
 def _overlay(files: Files, folders: Mapping[str, str]) -> Overlay:
-    ordered = {path: files[path] for path in sorted(files)}
     touched = tuple(sorted(folders))
-    return Overlay(ordered, digest_files(ordered), touched, {name: folders[name] for name in touched})
+    return Overlay(dict(files), digest_files(files), touched, {name: folders[name] for name in touched})
 
 
 def _replaced(skill: Skill, files: Files) -> Skill:

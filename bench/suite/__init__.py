@@ -1,6 +1,6 @@
 """Tasks, hidden oracles, labels, digests; what prepares a suite."""
 
-from bench.suite.digests import TaskDigests, task_digests
+from bench.suite.digests import TaskDigests, environment_digest, task_digests
 from bench.suite.documents import Document, read_json, read_yaml
 from bench.suite.files import (
     Entry,
@@ -15,6 +15,8 @@ from bench.suite.load import load_suite
 from bench.suite.model import (
     Asset,
     CommandOracle,
+    Derived,
+    Environment,
     Label,
     LabelOracle,
     Oracle,
@@ -29,13 +31,16 @@ from bench.suite.model import (
 )
 from bench.suite.packages import packages_specification, prepare_packages
 from bench.suite.packages_model import PackagesSpec, PreparedSuite, PreparedTask
+from bench.suite.pip import pip_said, require_pip, run_pip
 from bench.suite.select import Selection, select_tasks
 
 __all__ = [
     "Asset",
     "CommandOracle",
+    "Derived",
     "Document",
     "Entry",
+    "Environment",
     "Label",
     "LabelOracle",
     "Oracle",
@@ -55,13 +60,17 @@ __all__ = [
     "TreeSource",
     "as_text",
     "check_path",
+    "environment_digest",
     "list_entries",
     "load_suite",
     "packages_specification",
+    "pip_said",
     "prepare_packages",
     "read_file",
     "read_json",
     "read_yaml",
+    "require_pip",
+    "run_pip",
     "select_tasks",
     "shown",
     "task_digests",

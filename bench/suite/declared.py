@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from bench.suite.model import Label, Split
+from bench.suite.model import Derived, Label, Split
 
 
 class DeclaredFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +28,13 @@ class DeclaredOracle(Struct, frozen=True, forbid_unknown_fields=True):
     files: tuple[DeclaredFile, ...] = ()
 
 
+class DeclaredEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
+    """`requirements` names a file, and goes with `python` only."""
+
+    python: bool = False
+    requirements: str | None = None
+
+
 class DeclaredTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of `tasks`, as schemas/suite.schema.json describes it."""
 
@@ -42,6 +49,8 @@ class DeclaredTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     oracle: DeclaredOracle
     assets: tuple[DeclaredFile, ...] = ()
     dependencies: tuple[DeclaredFile, ...] = ()
+    environment: DeclaredEnvironment = DeclaredEnvironment()
+    derived: tuple[Derived, ...] = ()
     critical: bool = False
     expensive: bool = False
     notes: str = ""

@@ -6,11 +6,13 @@ from typing import Any
 from msgspec import Struct
 
 from bench.digest import digest_bytes, digest_json
-from bench.suite.model import Asset, CommandOracle, RepositorySource, Source, Task
+from bench.suite.model import Asset, CommandOracle, Environment, RepositorySource, Source, Task
 
 
 class TaskDigests(Struct, frozen=True, kw_only=True):
-    """What a row's provenance says of its task. `oracle_command` is None for a review."""
+    """What a row's provenance says of its task. `oracle_command` is None for a review; `dependencies` covers
+    all that its commands find beside the working copy: mounted trees, the environment, derived assets.
+    """
 
     prompt: str
     setup: str
@@ -30,8 +32,15 @@ def task_digests(task: Task) -> TaskDigests:
         oracle=task.oracle.digest,
         oracle_command=task.oracle.command_digest if isinstance(task.oracle, CommandOracle) else None,
         assets=_assets_digest(task.assets),
-        dependencies=_assets_digest(task.dependencies),
+        dependencies=_surroundings_digest(task),
     )
+
+
+def environment_digest(environment: Environment) -> str:
+    """Digest of what a task asks of its environment; the interpreter itself is the host's."""
+    requirements = environment.requirements
+    pinned = None if requirements is None else digest_bytes(requirements)
+    return digest_json([environment.python, pinned])
 
 
 def suite_digest(tasks: Sequence[Task]) -> str:
@@ -54,6 +63,11 @@ def _content(task: Task) -> dict[str, Any]:
 
 def _source_digest(source: Source) -> dict[str, str]:
     return {"commit": source.commit} if isinstance(source, RepositorySource) else {"tree": source.digest}
+
+
+def _surroundings_digest(task: Task) -> str:
+    derived = sorted((each.name, each.command, each.target) for each in task.derived)
+    return digest_json([_assets_digest(task.dependencies), environment_digest(task.environment), derived])
 
 
 def _assets_digest(assets: Sequence[Asset]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bench.config.complaint import KeyPath
+from bench.config import KeyPath
 from bench.suite.files import Refused, is_whole, shown
 
 _BLANKS = re.compile(r"[ \t\r\n]*")

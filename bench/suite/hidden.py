@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench.config.complaint import KeyPath
+from bench.config import KeyPath
 from bench.suite.declared import DeclaredTask
 
 

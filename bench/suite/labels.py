@@ -5,8 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.config.resources import load_schema
-from bench.config.schema_errors import schema_complaints
+from bench.config import load_schema, schema_complaints
 from bench.digest import canonical_json, digest_json
 from bench.suite.declared import DeclaredLabels
 from bench.suite.documents import Document, read_json

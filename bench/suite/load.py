@@ -6,10 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.config import SuiteConfig
-from bench.config.complaint import Complaint, KeyPath, dotted
-from bench.config.resources import load_schema
-from bench.config.schema_errors import schema_complaints
+from bench.config import Complaint, KeyPath, SuiteConfig, dotted, load_schema, schema_complaints
 from bench.errors import SuiteError
 from bench.suite.declared import DeclaredSuite
 from bench.suite.digests import suite_digest

@@ -78,6 +78,25 @@ class Asset(Struct, frozen=True):
     digest: str
 
 
+class Environment(Struct, frozen=True):
+    """What a task's commands find beside the system: with `python`, this project's interpreter as `python3` on
+    PATH; with `requirements`, a virtual environment of exactly these pinned packages (`bench prepare` builds it).
+    """
+
+    python: bool = False
+    requirements: bytes | None = None
+
+
+class Derived(Struct, frozen=True, forbid_unknown_fields=True):
+    """An asset that a command makes of a task's template (an index, say), once per template: it writes to
+    /output, which sessions of arms with the tool see read-only at `target`.
+    """
+
+    name: str
+    command: str
+    target: str
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """One thing to do: a source, an uncommitted change over it, a prompt, a visible check and a hidden oracle.
 
@@ -95,6 +114,8 @@ class Task(Struct, frozen=True, kw_only=True):
     oracle: Oracle
     assets: tuple[Asset, ...] = ()
     dependencies: tuple[Asset, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    environment: Environment = Environment()
     critical: bool = False
     expensive: bool = False
 

@@ -12,10 +12,11 @@ from msgspec import Struct
 from bench.digest import digest_bytes, digest_json
 from bench.errors import SuiteError
 from bench.suite.model import Split
-from bench.suite.packages_fetch import fetch_wheels, python_files, require_pip
+from bench.suite.packages_fetch import fetch_wheels, python_files
 from bench.suite.packages_label import Remark, as_labels, find_ruff, remarks_on, take_files
 from bench.suite.packages_model import PackageSpec, PackagesSpec, PreparedSuite, PreparedTask, slug
 from bench.suite.packages_write import is_untouched, put_in_place, read_record, write_suite, write_task
+from bench.suite.pip import require_pip
 
 # Raised whenever the same inputs would be written differently, so that older folders are made anew.
 _REVISION = 1

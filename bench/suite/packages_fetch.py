@@ -1,9 +1,7 @@
 """Fetches a pinned wheel and reads its Python files. No code of a package is ever executed."""
 
-import importlib.util
 import stat
 import subprocess
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -12,18 +10,9 @@ from pathlib import Path, PurePosixPath
 from bench.digest import digest_bytes
 from bench.errors import SuiteError
 from bench.suite.packages_model import PackageSpec, slug
+from bench.suite.pip import pip_said, run_pip
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
-_SAID_LINES = 8
-
-
-def require_pip() -> None:
-    """SuiteError when this interpreter has no pip, which fetches the packages."""
-    if importlib.util.find_spec("pip") is None:
-        raise SuiteError(
-            f"{sys.executable} has no pip, which fetches the packages.\n"
-            f"Add it with: {sys.executable} -m ensurepip --upgrade"
-        )
 
 
 def fetch_wheels(
@@ -81,19 +70,9 @@ def _download(
     requirements = target / "requirements.txt"
     lines = (f"{name}=={package.version} --hash=sha256:{package.sha256}\n" for name, package in packages)
     requirements.write_text("".join(lines), encoding="utf-8")
-    # A user's pip settings lead to their package index; a folder as index must not be widened by them.
-    source = [] if index is None else ["--isolated", "--no-index", "--find-links", str(index)]
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     # A package that asks for another Python is fetched all the same: it is read, never run.
     limits = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--ignore-requires-python"]
-    return subprocess.run(
-        [*pip, *limits, *source, "-r", str(requirements), "-d", str(target)],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    return run_pip("download", *limits, "-r", str(requirements), "-d", str(target), index=index)
 
 
 def _checked(name: str, package: PackageSpec, wheel: Path | None) -> Path:
@@ -112,15 +91,13 @@ def _checked(name: str, package: PackageSpec, wheel: Path | None) -> Path:
 
 
 def _refusal(name: str, package: PackageSpec, output: str) -> str:
-    said = [line.strip() for line in output.splitlines() if line.strip() and "notice" not in line]
-    shown = "\n".join(f"  {line}" for line in said[-_SAID_LINES:]) or "  (nothing)"
     if "DO NOT MATCH THE HASHES" in output:
         reason = "does not have the pinned SHA-256: it is not the file that the suite was made from"
         advice = "Do not use it before you know why; `pip hash FILE` shows the SHA-256 of a wheel."
     else:
         reason = "could not be fetched"
         advice = "Check that the package index can be reached, and the package's name and version."
-    return f"package `{name}` {package.version} {reason}.\n{advice} pip says:\n{shown}"
+    return f"package `{name}` {package.version} {reason}.\n{advice} pip says:\n{pip_said(output)}"
 
 
 def _refuse_escape(name: str, member: zipfile.ZipInfo) -> None:

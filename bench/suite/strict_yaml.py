@@ -7,7 +7,7 @@ import yaml
 from yaml.composer import ComposerError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from bench.config.complaint import KeyPath
+from bench.config import KeyPath
 from bench.suite.files import Refused, is_whole, shown
 
 _DEEPEST = 32

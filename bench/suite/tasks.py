@@ -8,12 +8,23 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from bench.suite.declared import DeclaredFile, DeclaredSource, DeclaredTask
+from bench.suite.derived import check_derived
 from bench.suite.documents import Document
 from bench.suite.files import LONGEST_PATH, Refused, check_path, read_file, read_text, shown
 from bench.suite.labels import read_labels
-from bench.suite.model import Asset, LabelOracle, Oracle, RepositorySource, Source, Task, TreeSource
+from bench.suite.model import (
+    Asset,
+    Environment,
+    LabelOracle,
+    Oracle,
+    RepositorySource,
+    Source,
+    Task,
+    TreeSource,
+)
 from bench.suite.oracle import capture_oracle, target_problems
 from bench.suite.problems import Problems
+from bench.suite.requirements import read_requirements
 
 MOST_PROMPT_BYTES = 256 << 10
 MOST_CHANGE_BYTES = 16 << 20
@@ -21,6 +32,7 @@ LONGEST_ASSET_TARGET = LONGEST_PATH
 _REVIEW_CLASSES = ("review-defect", "review-clean")
 
 Change = bytes | Literal["all"] | None
+Place = Callable[..., str]
 Result = TypeVar("Result")
 
 
@@ -36,6 +48,14 @@ class Desk(Struct, frozen=True):
     digest: Callable[..., str]
 
 
+class _BroughtAlong(Struct, frozen=True):
+    """What a task's working copy and sandbox hold besides the source."""
+
+    assets: tuple[Asset, ...]
+    dependencies: tuple[Asset, ...]
+    environment: Environment
+
+
 def make_task(desk: Desk, number: int, declared: DeclaredTask) -> Task | None:
     """The task at position `number`, or None when something is wrong with it, which `desk.problems` then says."""
 
@@ -49,11 +69,8 @@ def make_task(desk: Desk, number: int, declared: DeclaredTask) -> Task | None:
     change = attempt(place("change"), functools.partial(_change, desk.folder, declared.change))
     prompt = attempt(place("prompt"), functools.partial(_prompt, desk.folder, declared.prompt))
     oracle = _oracle(desk, place("oracle"), declared)
-    assets = attempt(place("assets"), functools.partial(_assets, desk, declared.assets))
-    dependencies = attempt(
-        place("dependencies"), functools.partial(_dependencies, desk, declared.dependencies)
-    )
-    if source is None or prompt is None or oracle is None or assets is None or dependencies is None:
+    brought = _brought_along(desk, place, declared)
+    if source is None or prompt is None or oracle is None or brought is None:
         return None
     if isinstance(oracle, LabelOracle):
         _check_class(desk.problems, place("class"), declared.class_, oracle)
@@ -67,8 +84,10 @@ def make_task(desk: Desk, number: int, declared: DeclaredTask) -> Task | None:
         setup=declared.setup,
         verify=declared.verify,
         oracle=oracle,
-        assets=assets,
-        dependencies=dependencies,
+        assets=brought.assets,
+        dependencies=brought.dependencies,
+        derived=declared.derived,
+        environment=brought.environment,
         critical=declared.critical,
         expensive=declared.expensive,
     )
@@ -83,6 +102,8 @@ def _contradictions(declared: DeclaredTask) -> Iterator[tuple[str, str]]:
         yield "oracle", f"labels judge reviews; a {declared.class_} task needs `oracle: {{command, files}}`"
     if is_review and declared.change is None:
         yield "class", "a review task needs a `change`: without one there is nothing to review"
+    if declared.environment.requirements is not None and not declared.environment.python:
+        yield "environment", "`requirements` are installed for a Python: add `python: true`"
 
 
 def _check_class(problems: Problems, place: str, class_: str, oracle: LabelOracle) -> None:
@@ -128,8 +149,35 @@ def _oracle(desk: Desk, place: str, declared: DeclaredTask) -> Oracle | None:
     path = attempt(place, lambda: _named(labels, lambda: check_path(labels)))
     if path is None:
         return None
-    name = f"{desk.document.name.rpartition('/')[0]}/{path}"
-    return attempt("", lambda: read_labels(desk.folder, path, name, declared.id))
+    return attempt("", lambda: read_labels(desk.folder, path, _inside(desk, path), declared.id))
+
+
+def _brought_along(desk: Desk, place: Place, declared: DeclaredTask) -> _BroughtAlong | None:
+    attempt = desk.problems.attempt
+    assets = attempt(place("assets"), lambda: _assets(desk, declared.assets))
+    dependencies = attempt(place("dependencies"), lambda: _dependencies(desk, declared.dependencies))
+    environment = _environment(desk, place("environment"), declared)
+    attempt(place("derived"), lambda: check_derived(declared.derived))
+    if assets is None or dependencies is None or environment is None:
+        return None
+    return _BroughtAlong(assets, dependencies, environment)
+
+
+def _environment(desk: Desk, place: str, declared: DeclaredTask) -> Environment | None:
+    python, path = declared.environment.python, declared.environment.requirements
+    if path is None:
+        return Environment(python)
+    checked = desk.problems.attempt(place, lambda: _named(path, lambda: check_path(path)))
+    if checked is None:
+        return None
+    name = _inside(desk, path)
+    content = desk.problems.attempt("", lambda: read_requirements(desk.folder, path, name, declared.id))
+    return None if content is None else Environment(python, content)
+
+
+def _inside(desk: Desk, path: str) -> str:
+    """What messages call a file of the suite."""
+    return f"{desk.document.name.rpartition('/')[0]}/{path}"
 
 
 def _assets(desk: Desk, declared: Sequence[DeclaredFile]) -> tuple[Asset, ...]:

@@ -3,7 +3,7 @@
 from bench.sweep.breaker import Breaker
 from bench.sweep.ground import Ground, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
 from bench.sweep.model import Plan
-from bench.sweep.plan import check_cells, make_plan
+from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reporting import sweep_report
 from bench.sweep.scratch import open_scratch
@@ -25,4 +25,5 @@ __all__ = [
     "run_sweep",
     "seal_plan",
     "sweep_report",
+    "works_on",
 ]

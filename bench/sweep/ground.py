@@ -12,6 +12,7 @@ from bench.arms import Arm, TemplateSource, Workbench, harness_digest
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import canonical_json, digest_json
+from bench.environments import Environments, EnvironmentSource
 from bench.errors import SandboxUnavailable
 from bench.project import RunFolder
 from bench.redaction import Redactor
@@ -19,11 +20,13 @@ from bench.results import ObjectStore, RowFile
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
 from bench.suite import Suite, Task, load_suite, select_tasks
+from bench.sweep.deadline import deadline
 from bench.sweep.model import Plan
 from bench.sweep.plan import check_cells, make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.sweep import SweepResult, run_sweep
 from bench.sweep.templates import TaskTemplates
+from bench.sweep.workshop import Workshop
 from bench.watch import Watcher
 from bench.workspace import Workspaces, choose_workspaces
 
@@ -41,17 +44,23 @@ class Ground(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox
     workspaces: Workspaces
     templates: TemplateSource
+    environments: EnvironmentSource
     redactor: Redactor
     scratch: Path
     harness: str
     cpu: threading.Semaphore
 
     @property
+    def agent_name(self) -> str:
+        """The agent as evidence names it: name/version."""
+        return f"{self.agent.name}/{self.agent.version}"
+
+    @property
     def measured_model(self) -> str | None:
         """The name under which verdicts say what was measured; null for a model that nobody pinned."""
         if self.agent.calls_model:
             return self.config.model.id
-        return f"{self.agent.name}/{self.agent.version}"
+        return self.agent_name
 
     def roles(self, arms: Sequence[str]) -> dict[str, Role]:
         """The roles of these arms, in their order."""
@@ -71,14 +80,21 @@ def open_ground(
         for arm in config.arms.values()
         for spec in arm.sessions.values()
     }
-    sandbox = open_sandbox(config.sandbox)
-    refusal = containment_refusal(config.sandbox, contains=sandbox.contains, calls_model=agent.calls_model)
-    if refusal is not None:
-        raise SandboxUnavailable(refusal)
-    sandbox.probe()
-    cpu = threading.BoundedSemaphore(config.cpu_slots)
-    with open_scratch(Path(config.sandbox.scratch)) as scratch:
-        workspaces = choose_workspaces(config.sandbox.workspace, sandbox, scratch)
+    sandbox = _usable_sandbox(config, agent)
+    with deadline(config.budget.wall, cancellation), open_scratch(Path(config.sandbox.scratch)) as scratch:
+        environments = Environments(root, scratch, contained=sandbox.contains)
+        environments.check(selection.tasks, config.suite.name)
+        workshop = Workshop(
+            config=config,
+            root=root,
+            suite=suite,
+            sandbox=sandbox,
+            workspaces=choose_workspaces(config.sandbox.workspace, sandbox, scratch),
+            environments=environments,
+            scratch=scratch,
+            cpu=threading.BoundedSemaphore(config.cpu_slots),
+            cancellation=cancellation,
+        )
         yield Ground(
             config=config,
             root=root,
@@ -88,26 +104,39 @@ def open_ground(
             skipped=selection.skipped,
             agent=agent,
             sandbox=sandbox,
-            workspaces=workspaces,
-            templates=TaskTemplates(config, root, suite, sandbox, scratch, cpu, cancellation),
+            workspaces=workshop.workspaces,
+            templates=TaskTemplates(workshop),
+            environments=environments,
             redactor=Redactor(()),
             scratch=scratch,
             harness=harness_digest(),
-            cpu=cpu,
+            cpu=workshop.cpu,
         )
 
 
+def _usable_sandbox(config: Config, agent: Agent) -> Sandbox:
+    """The configured sandbox, once a trial command ran in it; SandboxUnavailable says what to change."""
+    sandbox = open_sandbox(config.sandbox)
+    refusal = containment_refusal(config.sandbox, contains=sandbox.contains, calls_model=agent.calls_model)
+    if refusal is not None:
+        raise SandboxUnavailable(refusal)
+    sandbox.probe()
+    return sandbox
+
+
 def canonical_skills(config: Config, root: Path) -> dict[str, Skill]:
-    """The incumbent skills as they lie in the project now. SkillError says what is wrong with one."""
-    return {name: read_skill(root / spec.root, name) for name, spec in sorted(config.skills.items())}
+    """The skills that the arms load, as they lie in the project now. SkillError says what is wrong with one."""
+    loaded = {skill for arm in config.arms.values() if arm.family is None for skill in arm.skills}
+    return {name: read_skill(root / config.skills[name].root, name) for name in sorted(loaded)}
 
 
-def seal_plan(ground: Ground, selected: Sequence[str], generation: int, overlay: str | None) -> Plan:
-    """The plan of one generation, checked against the budget."""
+def seal_plan(
+    ground: Ground, selected: Sequence[str], generation: int, overlay: str | None, spent: int = 0
+) -> Plan:
+    """The plan of one generation; BudgetExhausted if its cells and the `spent` ones are more than allowed."""
     config = ground.config
-    left_out = {
-        arm: "the change touches no skill that it loads" for arm in config.arms if arm not in selected
-    }
+    why = "nothing was proposed" if overlay is None else "the change touches no skill that it loads"
+    left_out = {arm: why for arm in config.arms if arm not in selected}
     frame = Plan(
         schema_version=1,
         generation=generation,
@@ -128,7 +157,7 @@ def seal_plan(ground: Ground, selected: Sequence[str], generation: int, overlay:
         deterministic=ground.agent.deterministic,
         frame=frame,
     )
-    check_cells(plan, config.budget.cells)
+    check_cells(plan, config.budget.cells, spent)
     return plan
 
 
@@ -185,11 +214,13 @@ def measure_plan(
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
     bench = Workbench(
         config=ground.config,
+        root=ground.root,
         generation=plan.generation,
         plan=digest_json(plan),
         sandbox=ground.sandbox,
         workspaces=ground.workspaces,
         templates=ground.templates,
+        environments=ground.environments,
         agent=ground.agent,
         tasks={task.id: task for task in ground.tasks},
         arms=arms,

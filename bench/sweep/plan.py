@@ -1,11 +1,11 @@
 """The plan: which cells, in which order. Pure; sealed before the first cell runs."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bench.arms import Cell
 from bench.config import ArmSpec
-from bench.errors import ConfigError, OverlayError
+from bench.errors import BudgetExhausted, OverlayError, SuiteError
 from bench.suite import Task
 from bench.sweep.model import Plan
 
@@ -28,7 +28,16 @@ def make_plan(
     """
     _check_arms(arms, selected, frame.overlay)
     count = 1 if deterministic else repeats
-    keys = [(task.id, repeat, arm) for task in tasks for repeat in range(count) for arm in selected]
+    keys = [
+        (task.id, repeat, arm)
+        for task in tasks
+        for repeat in range(count)
+        for arm in selected
+        if works_on(arms[arm], task)
+    ]
+    planned = {key[0] for key in keys}
+    if not planned:
+        raise SuiteError(_nothing_planned(selected, tasks))
     twice = _checked_twice(keys, frame.seed) if deterministic else frozenset()
     cells = tuple(
         Cell(
@@ -49,19 +58,39 @@ def make_plan(
         configuration=frame.configuration,
         seed=frame.seed,
         arms=tuple(selected),
-        tasks=tuple(task.id for task in tasks),
+        tasks=tuple(task.id for task in tasks if task.id in planned),
         cells=cells,
-        left_out=frame.left_out,
+        left_out={**frame.left_out, **_without_arm(tasks, planned)},
     )
 
 
-def check_cells(plan: Plan, most: int | None) -> None:
-    """Refuse a plan of more cells than the budget allows, before anything is measured."""
-    if most is not None and len(plan.cells) > most:
-        raise ConfigError(
-            f"the plan has {len(plan.cells)} cells, more than budget.cells={most}\n"
-            f"  measure fewer tasks (tasks.id=…), fewer repeats, or raise budget.cells"
-        )
+def works_on(arm: ArmSpec, task: Task) -> bool:
+    """Whether an arm can be measured on a task: a review has labels to find, work has a hidden test to pass."""
+    last = arm.ordered_sessions()[-1][1]
+    return (last.kind == "review") == task.is_review
+
+
+def check_cells(plan: Plan, most: int | None, spent: int = 0) -> None:
+    """Refuse a plan that takes a run over its budget of cells, before any of them is measured."""
+    if most is None or spent + len(plan.cells) <= most:
+        return
+    before = f" after the {spent} that were measured" if spent else ""
+    raise BudgetExhausted(
+        f"the plan has {len(plan.cells)} cells{before}: more than budget.cells={most} allows\n"
+        f"  measure fewer tasks (tasks.id=…), fewer repeats, or raise budget.cells"
+    )
+
+
+def _without_arm(tasks: Sequence[Task], planned: Collection[str]) -> dict[str, str]:
+    return {task.id: "no selected arm works on such a task" for task in tasks if task.id not in planned}
+
+
+def _nothing_planned(selected: Sequence[str], tasks: Sequence[Task]) -> str:
+    kind = "review" if tasks[0].is_review else "implementation"
+    return (
+        f"the arms {', '.join(selected)} work on none of the {len(tasks)} selected tasks, which are {kind} tasks\n"
+        f"  choose arms for them: arms=review for reviews, arms=implementation for the others"
+    )
 
 
 def _check_arms(arms: Mapping[str, ArmSpec], selected: Sequence[str], overlay: str | None) -> None:

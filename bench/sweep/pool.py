@@ -57,14 +57,17 @@ def run_ordered(
 
 
 def _fold_what_is_left(
-    running: "deque[tuple[Item, Future[list[Result]]]]", fold: Callable[[Item, Result], None], first: BaseException
+    running: "deque[tuple[Item, Future[list[Result]]]]",
+    fold: Callable[[Item, Result], None],
+    first: BaseException,
 ) -> None:
     """Keep what the siblings of a failed item measured: it is paid for."""
     wait([future for _, future in running], return_when=ALL_COMPLETED)
     for item, future in running:
+        if future.exception() is first:
+            continue
         try:
             for result in future.result():
                 fold(item, result)
         except Exception as error:  # noqa: BLE001 - noted, and the first one is raised
-            if error is not first:
-                first.add_note(f"and of {item}: {type(error).__name__}: {error}")
+            first.add_note(f"and of {item}: {type(error).__name__}: {error}")

@@ -2,15 +2,18 @@
 
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from bench.errors import ConfigError
+from bench.errors import ConfigError, WorkspaceError
 from bench.workspace import remove_tree
 
 PREFIX = "bench-"
+LOCK = "incumbent.lock"  # whoever removes folders of others must not mistake one for ours
 
 
 @contextmanager
@@ -18,28 +21,43 @@ def open_scratch(parent: Path) -> Iterator[Path]:
     """A fresh folder below `parent`, locked while it is used. Those that a killed run left are removed first."""
     if not parent.is_dir():
         raise ConfigError(f"sandbox.scratch is not a folder: {parent}")
-    _remove_abandoned(parent)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    descriptor = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield folder
-    finally:
-        remove_tree(folder)
-        os.close(descriptor)
+        _remove_abandoned(parent)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        lock = _lock(folder)
+    except (OSError, WorkspaceError) as error:
+        raise ConfigError(f"sandbox.scratch={parent} cannot be used: {error}") from error
+    with lock:
+        try:
+            yield folder
+        finally:
+            _remove(folder)
+
+
+def _lock(folder: Path) -> IO[bytes]:
+    """The folder's lock, held. It gets its name only then: a lock that can be found is never free for a moment."""
+    unnamed = folder / f"{LOCK}.new"
+    file = unnamed.open("xb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    unnamed.rename(folder / LOCK)
+    return file
 
 
 def _remove_abandoned(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
-        if folder.stat().st_uid == os.getuid() and (folder / "lock").is_file() and _unlocked(folder / "lock"):
-            remove_tree(folder)
-
-
-def _unlocked(lock: Path) -> bool:
-    """Whether no living process holds the lock."""
-    with lock.open("rb+") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+            status = folder.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                with (folder / LOCK).open("rb") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(folder)
+        except (BlockingIOError, FileNotFoundError, PermissionError):
+            continue  # in use, just removed by another run, or none of ours
+
+
+def _remove(folder: Path) -> None:
+    """Remove a locked folder, the lock last: a removal that is itself killed can be taken up by the next run."""
+    for path in folder.iterdir():
+        if path.name != LOCK:
+            remove_tree(path)
+    remove_tree(folder)

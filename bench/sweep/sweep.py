@@ -6,12 +6,14 @@ from contextlib import contextmanager
 
 from msgspec import Struct, structs
 
-from bench.arms import STOP_CAUSES, Cell, Workbench, measure, same_measurement
+from bench.arms import STOP_CAUSES, Cell, Workbench, derived_assets, measure, same_measurement
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError
 from bench.results import Row, RowFile, StopCause
+from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
 from bench.sweep.model import Plan
+from bench.sweep.plan import works_on
 from bench.sweep.pool import run_ordered
 from bench.text import printable
 from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, Watcher
@@ -38,7 +40,7 @@ def run_sweep(
             plan=bench.plan,
         )
     )
-    with _deadline(bench.config.budget.wall, cancellation), _prefetch(bench, plan, cancellation):
+    with _prefetch(bench, plan, cancellation):
         run_ordered(
             plan.cells,
             running.work,
@@ -143,23 +145,10 @@ def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
 
 
 @contextmanager
-def _deadline(seconds: float | None, cancellation: Cancellation) -> Iterator[None]:
-    """Stop the sweep when its wall-clock budget is spent."""
-    if seconds is None:
-        yield
-        return
-    timer = threading.Timer(seconds, cancellation.cancel, ("deadline",))
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-
-
-@contextmanager
 def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Iterator[None]:
-    """Build the templates of later tasks while earlier cells run; a failure waits for the cell that needs it."""
+    """Build the templates of later tasks, and the assets that arms are shown of them, while earlier cells run; a
+    failure waits for the cell that needs it.
+    """
     over = threading.Event()
 
     def build() -> None:
@@ -168,6 +157,8 @@ def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Itera
                 return
             try:
                 bench.templates.build(bench.tasks[task])
+                for asset in _shown_assets(bench, plan, bench.tasks[task]):
+                    bench.templates.derive(bench.tasks[task], asset)
             except MeasurementError:
                 continue  # remembered by the templates, and the row of the cell that asks for it
 
@@ -178,3 +169,10 @@ def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Itera
     finally:
         over.set()
         thread.join()
+
+
+def _shown_assets(bench: Workbench, plan: Plan, task: Task) -> Iterator[Derived]:
+    """The derived assets that planned cells of the task are shown."""
+    for arm in (bench.arms[name] for name in plan.arms):
+        if works_on(arm.spec, task):
+            yield from derived_assets(arm, task)

@@ -3,6 +3,7 @@
 import threading
 from typing import TextIO
 
+from bench.text import printable
 from bench.watch.events import (
     CellFinished,
     Event,
@@ -34,7 +35,26 @@ class PlainLines:
 
 
 def describe(event: Event) -> str | None:
-    """The one line that says what happened, or None for what only programs follow."""
+    """What happened in one line, as a terminal may show it, or None for what only programs follow."""
+    told = _told(event)
+    return None if told is None else _line(told)
+
+
+def cell_line(event: CellFinished) -> str:
+    """A finished cell in one line: what it measured, or why it could not."""
+    score = "" if event.weighted_f1 is None else f" weighted F1 {event.weighted_f1:.3f}"
+    kind = event.kind or "resolved"
+    first = event.detail.strip().split("\n")[0]
+    reason = "" if event.status == "measured" else f": {first}"
+    return _line(f"{event.cell} {event.status} {kind}{score} {event.seconds:.1f} s{reason}")
+
+
+def _line(text: str) -> str:
+    """No name or message can drive a terminal or forge a second line."""
+    return printable(text).replace("\n", "\\n")
+
+
+def _told(event: Event) -> str | None:  # noqa: PLR0911 - one for each event
     match event:
         case RunStarted():
             return f"run {event.run} in {event.folder}"
@@ -51,14 +71,6 @@ def describe(event: Event) -> str | None:
             return f"stopped by {cause}: {event.rows} of {event.cells} cells have rows"
         case _:
             return None
-
-
-def cell_line(event: CellFinished) -> str:
-    """A finished cell in one line: what it measured, or why it could not."""
-    score = "" if event.weighted_f1 is None else f" weighted F1 {event.weighted_f1:.3f}"
-    kind = event.kind or "resolved"
-    reason = "" if event.status == "measured" else f": {event.detail.splitlines()[0] if event.detail else ''}"
-    return f"{event.cell} {event.status} {kind}{score} {event.seconds:.1f} s{reason}"
 
 
 def _matters(event: Event) -> bool:

@@ -1,7 +1,6 @@
 """The live table: one line per arm while the cells run."""
 
 import threading
-import time
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -16,6 +15,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from bench.text import printable
 from bench.watch.events import CellFinished, CellStarted, Event, SweepFinished, SweepStarted
 from bench.watch.lines import cell_line, describe
 
@@ -29,7 +29,7 @@ class LiveTable:
         self._live: Live | None = None
         self._progress = _progress()
         self._arms: dict[str, list[CellFinished]] = {}
-        self._running: dict[str, float] = {}
+        self._running: list[str] = []
 
     def see(self, event: Event) -> None:
         """Take one event: start, change or end the table, or print a line above it."""
@@ -39,7 +39,7 @@ class LiveTable:
                     self._console.print(Text(describe(event) or ""))
                     self._start(event)
                 case CellStarted():
-                    self._running[event.cell] = time.monotonic()
+                    self._running.append(printable(event.cell))
                 case CellFinished():
                     self._finish(event)
                 case SweepFinished():
@@ -58,9 +58,9 @@ class LiveTable:
         table = Table(box=None, pad_edge=False)
         for heading in ("arm", "measured", "resolved", "lost", "mean weighted F1"):
             table.add_column(heading, justify="left" if heading == "arm" else "right")
-        for arm, cells in self._arms.items():
-            table.add_row(*_arm_row(arm, cells))
-        now = ", ".join(list(self._running)[:4])
+        for arm, cells in list(self._arms.items()):
+            table.add_row(Text(printable(arm)), *_numbers(cells))
+        now = ", ".join(self._running[:4])
         return Group(
             table,
             self._progress,
@@ -69,14 +69,14 @@ class LiveTable:
 
     def _start(self, event: SweepStarted) -> None:
         self._arms = {arm: [] for arm in event.arms}
-        self._running = {}
+        self._running = []
         self._progress = _progress()
         self._progress.add_task("cells", total=event.cells)
         self._live = Live(self, console=self._console, refresh_per_second=8)
         self._live.start()
 
     def _finish(self, event: CellFinished) -> None:
-        self._running.pop(event.cell, None)
+        self._running = [cell for cell in self._running if cell != printable(event.cell)]
         self._arms.setdefault(event.arm, []).append(event)
         for task in self._progress.task_ids:
             self._progress.advance(task)
@@ -104,9 +104,9 @@ def _progress() -> Progress:
     )
 
 
-def _arm_row(arm: str, cells: list[CellFinished]) -> tuple[str, ...]:
+def _numbers(cells: list[CellFinished]) -> tuple[str, ...]:
     measured = [cell for cell in cells if cell.status == "measured"]
     scores = [cell.weighted_f1 for cell in measured if cell.weighted_f1 is not None]
     mean = f"{sum(scores) / len(scores):.3f}" if scores else "n/a"
     resolved = sum(cell.resolved for cell in measured)
-    return (arm, str(len(measured)), str(resolved), str(len(cells) - len(measured)), mean)
+    return (str(len(measured)), str(resolved), str(len(cells) - len(measured)), mean)

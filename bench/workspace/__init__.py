@@ -1,8 +1,9 @@
 """Sanitized templates, private working copies, what changed, patches."""
 
 from bench.workspace.boundary import outside_boundary
-from bench.workspace.capture import capture
+from bench.workspace.capturing import capture
 from bench.workspace.choosing import choose_workspaces
+from bench.workspace.once import Once
 from bench.workspace.protocol import Change, Entry, Leaf, Template, WorkingCopy, Workspaces
 from bench.workspace.removal import remove_tree
 from bench.workspace.start import SetupRunner
@@ -12,6 +13,7 @@ __all__ = [
     "Change",
     "Entry",
     "Leaf",
+    "Once",
     "SetupRunner",
     "Template",
     "Templates",

@@ -60,7 +60,7 @@ def build_base(contents: Contents, tree: Path, *, committed: bool, ignored: tupl
         Tree(os.fsencode(tree)).make_folder(path)
     _fill_index(repository)
     commit = repository.run("rev-parse", "--verify", BRANCH).decode("ascii").strip()
-    _verify(repository, commit)
+    verify_repository(repository, commit)
     return Base(tree, commit)
 
 
@@ -93,7 +93,7 @@ def _fill_index(repository: Repository) -> None:
     attributes.unlink()
 
 
-def _verify(repository: Repository, commit: str) -> None:
+def verify_repository(repository: Repository, commit: str) -> None:
     """Read every object and every file of the repository; WorkspaceError on anything that was not put there."""
     expected = {commit, repository.run("rev-parse", f"{commit}^{{tree}}").decode("ascii").strip()}
     expected.update(entry.name for entry in list_tree(repository, commit, "-t"))

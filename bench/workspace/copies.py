@@ -12,7 +12,7 @@ from bench.workspace.folders import CopyFile, clone_file, copy_file, copy_folder
 from bench.workspace.paths import relative
 from bench.workspace.placing import place_file
 from bench.workspace.protocol import Entry, Leaf, Template
-from bench.workspace.removal import remove_tree
+from bench.workspace.removal import remove_trees
 from bench.workspace.tree import LARGEST, LINK, Found, Tree
 
 _Stamp = tuple[int, int, int, int, int]
@@ -65,8 +65,7 @@ class PlainCopy:
         return entries_between(self._original, self._current, suspicious, gone, self._placed)
 
     def remove(self) -> None:
-        for folder in (self._folder, *self._thrown):
-            remove_tree(folder)
+        remove_trees((self._folder, *self._thrown))
 
     def _duplicate(self, source: Path, target: Path) -> None:
         """Copy all that a capture would keep: nothing special, and no huge file that the template does not have."""

@@ -85,11 +85,13 @@ class Running:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 _close(pipe)
-        return self._process.wait(_PATIENCE)
+        return self._process.wait()
 
 
 class Repository(Struct, frozen=True):
-    """A repository that this package wrote, and how commands see it."""
+    """A repository that this package wrote, and how commands see it. An interrupt at the terminal is not for git:
+    who started it decides what becomes of the work.
+    """
 
     git_dir: Path
     work_tree: Path | None = None
@@ -97,15 +99,21 @@ class Repository(Struct, frozen=True):
 
     def run(self, *arguments: str | bytes, stdin: bytes = b"") -> bytes:
         """Run a command to its end and return its output; WorkspaceError with git's own words if it fails."""
-        finished = subprocess.run(
-            self._command(arguments),
-            input=stdin,
-            capture_output=True,
-            cwd=self.work_tree or self.git_dir,
-            env=self._environment(),
-            timeout=_PATIENCE,
-            check=False,
-        )
+        try:
+            finished = subprocess.run(
+                self._command(arguments),
+                input=stdin,
+                capture_output=True,
+                cwd=self.work_tree or self.git_dir,
+                env=self._environment(),
+                timeout=_PATIENCE,
+                start_new_session=True,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise WorkspaceError(
+                f"git {_name(arguments)} did not end within {_PATIENCE:.0f} seconds"
+            ) from error
         if finished.returncode:
             raise WorkspaceError(_failure(arguments, finished.returncode, finished.stderr))
         return finished.stdout
@@ -121,12 +129,13 @@ class Repository(Struct, frozen=True):
                 stderr=errors,
                 cwd=self.work_tree or self.git_dir,
                 env=self._environment(),
+                start_new_session=True,
             )
-            running = Running(process)
+            running, broken = Running(process), None
             try:
                 yield running
-            except BrokenPipeError:
-                pass  # git went away: its exit code and its words say why
+            except BrokenPipeError as error:
+                broken = error  # git went away: its exit code and its words say why
             except BaseException:
                 running.abandon()
                 running.close()
@@ -134,7 +143,9 @@ class Repository(Struct, frozen=True):
             code = running.close()
             if code and not running.abandoned:
                 errors.seek(0)
-                raise WorkspaceError(_failure(arguments, code, errors.read()))
+                raise WorkspaceError(_failure(arguments, code, errors.read())) from broken
+            if broken is not None:
+                raise broken
 
     def _command(self, arguments: Sequence[str | bytes]) -> list[str | bytes]:
         program = shutil.which("git")
@@ -184,6 +195,9 @@ def _close(pipe: IO[bytes]) -> None:
 
 
 def _failure(arguments: Sequence[str | bytes], code: int, errors: bytes) -> str:
-    name = next(word for word in map(os.fsdecode, arguments) if not word.startswith("-"))
     told = printable(errors.decode("utf-8", "replace").strip()).replace("\n", "; ")[:_TOLD]
-    return f"git {name} failed (exit {code}): {told or 'it said nothing'}"
+    return f"git {_name(arguments)} failed (exit {code}): {told or 'it said nothing'}"
+
+
+def _name(arguments: Sequence[str | bytes]) -> str:
+    return os.fsdecode(arguments[0])

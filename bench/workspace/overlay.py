@@ -10,7 +10,7 @@ from bench.workspace.changes import entries_between
 from bench.workspace.paths import relative
 from bench.workspace.placing import place_file
 from bench.workspace.protocol import Entry, Leaf, Template
-from bench.workspace.removal import remove_tree
+from bench.workspace.removal import remove_trees
 from bench.workspace.tree import LINK, Found, Tree
 
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
@@ -59,8 +59,7 @@ class OverlayCopy:
         return entries_between(self._original, self._current, present, gone, self._placed)
 
     def remove(self) -> None:
-        for folder in (self._upper, self._work):
-            remove_tree(folder)
+        remove_trees((self._upper, self._work))
 
     def _covered(self, found: Found) -> Iterator[bytes]:
         """The files and links of the template that something in the upper folder hides."""

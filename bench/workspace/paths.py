@@ -22,6 +22,13 @@ def is_repository_part(path: bytes) -> bool:
     return b".git" in path.lower().split(b"/")
 
 
+def is_patchable(path: bytes) -> bool:
+    """Whether `git apply` can read this path back from a patch: not within a `.git`, and not below a folder whose
+    name ends in a blank, where it loses track of where the name ends.
+    """
+    return not is_repository_part(path) and b" /" not in path
+
+
 def checked(path: bytes, what: str) -> bytes:
     """`path`, or WorkspaceError if it could lead out of its tree or into a `.git`. `what` begins the message."""
     if any(part in _FORBIDDEN for part in path.split(b"/")) or b"\0" in path or is_repository_part(path):

@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -33,6 +33,18 @@ def remove_tree(folder: Path) -> None:
         raise WorkspaceError(
             f"{len(left)} entries of {folder} cannot be removed: {names}; remove them by hand"
         )
+
+
+def remove_trees(folders: Iterable[Path]) -> None:
+    """Remove every one of these folders that can be; one WorkspaceError names all that cannot."""
+    failures = []
+    for folder in folders:
+        try:
+            remove_tree(folder)
+        except WorkspaceError as error:
+            failures.append(str(error))
+    if failures:
+        raise WorkspaceError("; ".join(failures))
 
 
 class _Doomed(Struct, frozen=True):

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from bench.errors import WorkspaceError
 from bench.sandbox import ProcessResult
 from bench.suite import Asset, Task
-from bench.text import printable
 from bench.workspace.base import NANOSECONDS, Base
 from bench.workspace.folders import copy_file, copy_folder
 from bench.workspace.git import MOMENT, Repository, create_repository
@@ -26,7 +25,6 @@ SetupRunner = Callable[[Task, Path], ProcessResult]
 _CHANGED = (MOMENT + 86400) * NANOSECONDS
 
 _DELETED = 0
-_TOLD = 1000  # characters of a failed command's output in a message
 
 
 def apply_change(task: Task, patch: bytes, base: Base, tree: Path, excluded: tuple[bytes, ...]) -> None:
@@ -65,11 +63,7 @@ def run_setup(task: Task, base: Base, tree: Path, runner: SetupRunner | None) ->
         raise WorkspaceError(f"task {task.id!r} has a setup command, and nothing to run it in was given")
     result = runner(task, tree)
     if not result.succeeded:
-        told = printable((result.stderr.text() or result.stdout.text()).strip()[-_TOLD:])
-        state = f"exit {result.code}" if result.code is not None else f"{result.end} {result.detail}".strip()
-        raise WorkspaceError(
-            f"the setup command of task {task.id!r} failed ({state}): {told or 'it said nothing'}"
-        )
+        raise WorkspaceError(f"the setup command of task {task.id!r} failed {result.account()}")
     remove_tree(tree / ".git")
     copy_folder(os.fsencode(base.tree / ".git"), os.fsencode(tree / ".git"), copy_file)
     strange = [shown(found.path) for found in Tree(os.fsencode(tree)).walk() if found.special]

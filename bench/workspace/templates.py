@@ -2,17 +2,16 @@
 
 import itertools
 import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from bench.digest import digest_bytes, digest_json
 from bench.errors import WorkspaceError
-from bench.suite import Task
+from bench.suite import Task, environment_digest
 from bench.workspace.base import Base, build_base
 from bench.workspace.folders import copy_file, copy_folder, share_file
+from bench.workspace.once import Once
 from bench.workspace.paths import relative
 from bench.workspace.protocol import Template
 from bench.workspace.removal import remove_tree
@@ -20,26 +19,6 @@ from bench.workspace.sources import identity, opened
 from bench.workspace.start import SetupRunner, apply_change, copy_assets, run_setup
 
 _Result = TypeVar("_Result")
-
-
-class _Once(Generic[_Result]):
-    """Values made once per key. Who asks while one is made waits for it; a failure is remembered as well."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[str, Future[_Result]] = {}
-
-    def get(self, key: str, make: Callable[[], _Result]) -> _Result:
-        with self._lock:
-            first = key not in self._known
-            future = self._known.setdefault(key, Future())
-        if first:
-            try:
-                future.set_result(make())
-            except BaseException as error:
-                future.set_exception(error)
-                raise
-        return future.result()
 
 
 class Templates:
@@ -52,8 +31,8 @@ class Templates:
         self._setup = setup
         self._roots = _prefixes(exclude)
         self._numbers = itertools.count(1)
-        self._bases: _Once[Base] = _Once()
-        self._templates: _Once[Template] = _Once()
+        self._bases: Once[Base] = Once()
+        self._templates: Once[Template] = Once()
 
     def build(self, task: Task, excluded: tuple[str, ...] = ()) -> Template:
         """The starting state of a task, without the paths of `excluded` and what is below them. WorkspaceError
@@ -128,6 +107,7 @@ def _digest(task: Task, prefixes: tuple[bytes, ...], roots: tuple[bytes, ...]) -
             "setup": task.setup,
             "assets": [[asset.target, asset.digest] for asset in task.assets],
             "dependencies": [[each.target, each.digest] for each in task.dependencies] if task.setup else [],
+            "environment": environment_digest(task.environment) if task.setup else None,
             "excluded": _digests(prefixes),
             "ignored": _digests(roots),
         }

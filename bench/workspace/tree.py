@@ -91,8 +91,8 @@ class Tree(Struct, frozen=True):
             return
 
     def remove(self, path: bytes) -> None:
-        """Remove a file or link if it is there; the folders above it stay."""
-        self._there(path, lambda folder, name: os.unlink(name, dir_fd=folder))
+        """Remove what is at `path`, if it is there and no folder; the folders above it stay."""
+        self._there(path, _unlink)
 
     def prune(self, folder: bytes) -> None:
         """Remove a folder that has become empty, and those above it that become so."""
@@ -196,6 +196,11 @@ def _make_folder(folder: int, name: bytes) -> None:
         os.mkdir(name, 0o755, dir_fd=folder)
     except FileExistsError:
         return  # whether it is a folder shows when it is entered
+
+
+def _unlink(folder: int, name: bytes) -> None:
+    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=folder)
 
 
 def _create(folder: int, name: bytes, leaf: Leaf) -> None:

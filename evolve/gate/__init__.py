@@ -16,6 +16,7 @@ from evolve.gate.model import (
 )
 from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.schema import promotion_schema
+from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
     Promotion,
@@ -27,6 +28,7 @@ from evolve.gate.verdict import (
 )
 
 __all__ = [
+    "THRESHOLD_COST",
     "THRESHOLD_REVIEW",
     "ArmEvidence",
     "Decision",
@@ -41,6 +43,7 @@ __all__ = [
     "TaskEvidence",
     "TaskFacts",
     "TaskVerdict",
+    "ThresholdCost",
     "ThresholdReview",
     "Verdict",
     "collect_evidence",

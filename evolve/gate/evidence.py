@@ -88,4 +88,5 @@ def _row(row: Row) -> RowEvidence:
         cost_usd=row.usage.cost_usd,
         turns=row.usage.turns,
         seconds=row.timings.sessions,
+        output=row.usage.output,
     )

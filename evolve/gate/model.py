@@ -9,6 +9,7 @@ from bench.results import Aggregate
 from bench.scoring import ReviewScore
 
 Decision = Literal["promote", "keep_incumbent", "insufficient_evidence"]
+TaskEffect = Literal["better", "same", "worse", "unknown"]
 
 
 class RowEvidence(Struct, frozen=True, kw_only=True):
@@ -23,6 +24,7 @@ class RowEvidence(Struct, frozen=True, kw_only=True):
     cost_usd: float | None
     turns: int | None
     seconds: float
+    output: int | None
 
 
 class ArmEvidence(Struct, frozen=True, kw_only=True):
@@ -65,7 +67,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class TaskVerdict(Struct, frozen=True, kw_only=True):
-    """One row of a verdict's table: the ranked numbers of both arms and what the policy saw in them."""
+    """One row of a verdict's table: the ranked numbers of both arms and what the policy saw in them.
+
+    `change` is from incumbent to candidate, in what the verdict's `change_as` says. `…_resolved` are cells
+    (resolved, measured), null where the policy does not count them; `ungated` is why a task decides nothing.
+    """
 
     task: str
     task_class: str
@@ -73,12 +79,18 @@ class TaskVerdict(Struct, frozen=True, kw_only=True):
     incumbent: float | None
     candidate: float | None
     change: float | None
-    effect: Literal["better", "same", "worse", "unknown"]
+    effect: TaskEffect
     reasons: tuple[str, ...]
+    incumbent_resolved: tuple[int, int] | None = None
+    candidate_resolved: tuple[int, int] | None = None
+    ungated: str | None = None
 
 
 class PairVerdict(Struct, frozen=True, kw_only=True):
-    """The decision on one candidate arm, every reason for it, and the table that it rests on."""
+    """The decision on one candidate arm, every reason for it, and the table that it rests on.
+
+    `median_change` is over the tasks that are gated, null where a policy does not rank by it.
+    """
 
     incumbent_arm: str
     candidate_arm: str
@@ -88,10 +100,14 @@ class PairVerdict(Struct, frozen=True, kw_only=True):
     means: Mapping[
         str, tuple[float | None, float | None]
     ]  # split or "all" -> ranked mean of incumbent, candidate
+    median_change: float | None = None
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """The decision over all candidate arms; `promote` only if every one of them says so."""
+    """The decision over all candidate arms; `promote` only if every one of them says so.
+
+    `change_as` says what a change in a table is: the difference of two numbers, or percent of the incumbent's.
+    """
 
     decision: Decision
     reasons: tuple[str, ...]
@@ -99,6 +115,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, Any]
     metric: str
     pairs: tuple[PairVerdict, ...]
+    change_as: Literal["difference", "percent"] = "difference"
 
 
 class Policy(Protocol):

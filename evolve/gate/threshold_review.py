@@ -6,25 +6,27 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from bench.errors import ConfigError
-from bench.results import Aggregate, known_mean
-from evolve.gate.model import (
-    ArmEvidence,
-    Decision,
-    Evidence,
-    PairEvidence,
-    PairVerdict,
-    Policy,
-    TaskEvidence,
-    TaskVerdict,
-    Verdict,
+from bench.results import Aggregate
+from evolve.gate.model import ArmEvidence, Evidence, PairEvidence, Policy, TaskEvidence, TaskVerdict, Verdict
+from evolve.gate.thresholds import (
+    EPSILON,
+    PairFindings,
+    Reason,
+    about,
+    counted_tasks,
+    decide_pairs,
+    effect_of,
+    means_by_split,
+    missing_arms,
+    missing_runs,
+    needed_runs,
+    no_task,
+    options_schema,
+    read_options,
 )
 
 NAME = "threshold_review"
 METRIC = "weighted_f1"
-EPSILON = 1e-9
-
-Effect = Literal["insufficient", "regression", "improvement", "note"]
 
 
 class Parameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,13 +56,6 @@ class Parameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ]
 
 
-class Reason(Struct, frozen=True):
-    """What one rule says, and what follows from it."""
-
-    effect: Effect
-    text: str
-
-
 class ThresholdReview:
     """Promotes if some task with a defect got better and nothing anywhere got worse. Pure.
 
@@ -76,17 +71,14 @@ class ThresholdReview:
 
     def decide(self, evidence: Evidence) -> Verdict:
         """The verdict, with every reason and not only the deciding one."""
-        general = tuple(_general_reasons(evidence))
-        ordered = sorted(evidence.pairs, key=lambda pair: (pair.candidate_arm, pair.incumbent_arm))
-        pairs = tuple(self._decide_pair(pair, evidence, general) for pair in ordered)
-        decisions = {pair.decision for pair in pairs} | ({_decision(general)} if general else set())
+        decided = decide_pairs(evidence, lambda pair: self._judge(pair, evidence))
         return Verdict(
-            decision=_strictest(decisions),
-            reasons=_reasons_of_all(general, pairs),
+            decision=decided.decision,
+            reasons=decided.reasons,
             policy=self.name,
             parameters=msgspec.to_builtins(self._parameters),
             metric=self.metric,
-            pairs=pairs,
+            pairs=decided.pairs,
         )
 
     def detects(self, tasks: int, repeats: int) -> str:
@@ -96,23 +88,19 @@ class ThresholdReview:
             f"gets worse on any task; measured {repeats} time(s) each. Fixed thresholds hold no error rate (docs/gate.md)"
         )
 
-    def _decide_pair(self, pair: PairEvidence, evidence: Evidence, general: Sequence[Reason]) -> PairVerdict:
-        tasks = sorted(pair.tasks, key=lambda task: task.task)
-        counted = [task for task in tasks if evidence.split in ("all", task.split)]
-        runs = 1 if evidence.deterministic else self._parameters.min_runs
-        found = [tuple(_task_reasons(task, runs, self._parameters)) for task in counted]
-        reasons = [*general, *(reason for task in found for reason in task)]
-        if not counted:
-            reasons.append(Reason("insufficient", f"no task of split {evidence.split} was planned"))
+    def _judge(self, pair: PairEvidence, evidence: Evidence) -> PairFindings:
+        tasks = counted_tasks(pair, evidence.split)
+        runs = needed_runs(evidence, self._parameters.min_runs)
+        found = [about(task, _rules(task, runs, self._parameters)) for task in tasks]
+        reasons = [reason for task in found for reason in task]
+        if not tasks:
+            reasons.append(no_task(evidence.split))
         if not {reason.effect for reason in reasons} & {"improvement", "insufficient"}:
             reasons.append(Reason("note", self._nothing_better()))
-        return PairVerdict(
-            incumbent_arm=pair.incumbent_arm,
-            candidate_arm=pair.candidate_arm,
-            decision=_decision(reasons),
-            reasons=tuple(reason.text for reason in reasons),
-            tasks=tuple(_task_verdict(task, found) for task, found in zip(counted, found, strict=True)),
-            means=_means(tasks),
+        return PairFindings(
+            reasons=tuple(reasons),
+            tasks=tuple(_task_verdict(task, about_it) for task, about_it in zip(tasks, found, strict=True)),
+            means=means_by_split(pair.tasks, lambda task: not _is_clean(task), _ranked),
         )
 
     def _nothing_better(self) -> str:
@@ -122,41 +110,22 @@ class ThresholdReview:
 class ThresholdReviewFactory:
     """What the entry point `threshold_review` names."""
 
-    options_schema: Mapping[str, Any] = msgspec.json.schema(Parameters)["$defs"]["Parameters"]
+    options_schema: Mapping[str, Any] = options_schema(Parameters)
 
     def create(self, options: Mapping[str, Any]) -> Policy:
         """The policy with these options; ConfigError names the first that is missing, unknown or out of range."""
-        try:
-            return ThresholdReview(msgspec.convert(dict(options), Parameters))
-        except msgspec.ValidationError as error:
-            raise ConfigError(f"promotion.options of {NAME}: {error}") from error
+        return ThresholdReview(read_options(NAME, options, Parameters))
 
 
 THRESHOLD_REVIEW = ThresholdReviewFactory()
 
 
-def _general_reasons(evidence: Evidence) -> Iterator[Reason]:
-    """What makes the whole evidence insufficient."""
-    if evidence.model is None:
-        yield Reason("insufficient", "no model is named: nobody could say what this was measured with")
-    if evidence.stopped is not None:
-        yield Reason("insufficient", f"the sweep did not complete ({evidence.stopped}): it cannot promote")
-    if not evidence.pairs:
-        yield Reason("insufficient", "no candidate arm was measured")
-
-
-def _task_reasons(task: TaskEvidence, runs: int, parameters: Parameters) -> Iterator[Reason]:
-    """What the rules say of one task, in their order."""
-    for reason in _rules(task, runs, parameters):
-        yield Reason(reason.effect, f"task {task.task}: {reason.text}")
-
-
 def _rules(task: TaskEvidence, runs: int, parameters: Parameters) -> Iterator[Reason]:
+    """What the rules say of one task, in their order."""
     if task.incumbent is None or task.candidate is None:
-        missing = [name for name in ("incumbent", "candidate") if getattr(task, name) is None]
-        yield Reason("insufficient", f"nothing was measured of the {' and the '.join(missing)}")
+        yield from missing_arms(task)
         return
-    yield from _counts(task.incumbent, task.candidate, runs)
+    yield from missing_runs(task.incumbent, task.candidate, runs)
     incumbent, candidate = task.incumbent.aggregate, task.candidate.aggregate
     unknown = tuple(_unknown(incumbent, candidate))
     if unknown:
@@ -168,26 +137,6 @@ def _rules(task: TaskEvidence, runs: int, parameters: Parameters) -> Iterator[Re
         yield from _clean_control(incumbent, candidate)
     else:
         yield from _defect(incumbent, candidate, parameters.min_improvement)
-
-
-def _counts(incumbent: ArmEvidence, candidate: ArmEvidence, runs: int) -> Iterator[Reason]:
-    """Whether there is enough, the same of both, with nothing left out."""
-    for name, arm in (("incumbent", incumbent), ("candidate", candidate)):
-        total = arm.aggregate
-        if total.measured < runs:
-            yield Reason("insufficient", f"{total.measured} measured cells of the {name}, {runs} are needed")
-        if total.measured != len(arm.rows):
-            yield Reason(
-                "insufficient", f"{len(arm.rows)} of {total.measured} rows of the {name} are at hand"
-            )
-        if total.excluded or total.runs != total.measured:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(total.excluded.items()))
-            yield Reason(
-                "insufficient", f"cells of the {name} could not be measured: {kinds or 'kind unknown'}"
-            )
-    if incumbent.aggregate.measured != candidate.aggregate.measured:
-        counts = f"{incumbent.aggregate.measured} of the incumbent, {candidate.aggregate.measured} of the candidate"
-        yield Reason("insufficient", f"unequal numbers of measured cells: {counts}")
 
 
 def _unknown(incumbent: Aggregate, candidate: Aggregate) -> Iterator[str]:
@@ -256,30 +205,6 @@ def _change(before: float, now: float) -> str:
     return f"{before:.{digits}f} → {now:.{digits}f}"
 
 
-def _decision(reasons: Sequence[Reason]) -> Decision:
-    """Insufficient beats keep, keep beats promote, and nothing promotes without an improvement."""
-    effects = {reason.effect for reason in reasons}
-    if "insufficient" in effects:
-        return "insufficient_evidence"
-    return "promote" if "improvement" in effects and "regression" not in effects else "keep_incumbent"
-
-
-def _strictest(decisions: set[Decision]) -> Decision:
-    if "insufficient_evidence" in decisions:
-        return "insufficient_evidence"
-    return "keep_incumbent" if "keep_incumbent" in decisions else "promote"
-
-
-def _reasons_of_all(general: Sequence[Reason], pairs: Sequence[PairVerdict]) -> tuple[str, ...]:
-    """The general reasons once, then those of each pair, under the candidate's name if there are several."""
-    own = (
-        f"{pair.candidate_arm}: {text}" if len(pairs) > 1 else text
-        for pair in pairs
-        for text in pair.reasons[len(general) :]
-    )
-    return (*(reason.text for reason in general), *own)
-
-
 def _task_verdict(task: TaskEvidence, reasons: Sequence[Reason]) -> TaskVerdict:
     before, now = _ranked(task.incumbent), _ranked(task.candidate)
     return TaskVerdict(
@@ -289,39 +214,13 @@ def _task_verdict(task: TaskEvidence, reasons: Sequence[Reason]) -> TaskVerdict:
         incumbent=before,
         candidate=now,
         change=None if before is None or now is None else round(now - before, 6) + 0.0,  # no -0.0
-        effect=_effect({reason.effect for reason in reasons}),
+        effect=effect_of(reasons),
         reasons=tuple(reason.text for reason in reasons),
     )
 
 
-def _effect(effects: set[Effect]) -> Literal["better", "same", "worse", "unknown"]:
-    """What all the reasons of a task come to; the gravest counts."""
-    if "insufficient" in effects:
-        return "unknown"
-    if "regression" in effects:
-        return "worse"
-    return "better" if "improvement" in effects else "same"
-
-
 def _ranked(arm: ArmEvidence | None) -> float | None:
     return arm.aggregate.weighted_f1 if arm else None
-
-
-def _means(tasks: Sequence[TaskEvidence]) -> dict[str, tuple[float | None, float | None]]:
-    """Mean weighted F1 of both arms over the tasks with a defect: of all of them, and by split."""
-    defects = [task for task in tasks if not _is_clean(task)]
-    splits = {
-        split: [task for task in defects if task.split == split] for split in {each.split for each in tasks}
-    }
-    groups = {"all": defects, **splits}
-    return {name: _mean_of_both(groups[name]) for name in sorted(groups)}
-
-
-def _mean_of_both(tasks: Sequence[TaskEvidence]) -> tuple[float | None, float | None]:
-    return (
-        known_mean([_ranked(task.incumbent) for task in tasks]),
-        known_mean([_ranked(task.candidate) for task in tasks]),
-    )
 
 
 def _is_clean(task: TaskEvidence) -> bool:

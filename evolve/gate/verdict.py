@@ -25,7 +25,7 @@ class PromotionMetadata(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     `idea` names what was proposed, `idea_digest` is its identity. `base_skills` maps each skill to the digest
     it was measured against, `result_skills` to the one it has with the overlay; `rows` is `digest_rows` of the
-    sweep; `agent` is name/version. ValueError for a time without an offset.
+    sweep; `agent` is name/version, `contained` whether its sandbox contained it. ValueError for a time without an offset.
     """
 
     generated_at: Annotated[datetime, Meta(tz=True)]
@@ -39,6 +39,7 @@ class PromotionMetadata(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     base_skills: Mapping[str, str]
     result_skills: Mapping[str, str]
     agent: str
+    contained: bool
     configuration: str
     rows: str
     exit_code: int
@@ -89,7 +90,7 @@ def write_promotion(path: Path, promotion: Promotion) -> None:
             raise
     except OSError as error:
         raise RunError(
-            f"cannot write {path}: {error.strerror}\n  free some space, then resume the run"
+            f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then start a new run"
         ) from error
 
 
@@ -111,7 +112,7 @@ def read_promotion(path: Path) -> Promotion:
         raise PromotionError(f"{path}: its evidence is of a version that is not supported")
     if content != canonical_json(promotion) + b"\n":
         raise PromotionError(
-            f"{path} is not as it was written\n  it was edited; run the generation's gate again"
+            f"{path} is not as it was written\n  it was edited; take the original, or start a new run"
         )
     return promotion
 

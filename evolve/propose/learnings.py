@@ -1,7 +1,7 @@
 """The proposer `learnings`: the next untried note of the queue becomes one bounded overlay."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,11 @@ class Learnings:
 
     def propose(self, setting: Setting) -> Proposal | None:
         """The first note that no judgement on these incumbents covers; notes judged nowhere come first."""
-        notes = [note for note in read_queue(self._queue) if note.skill in setting.incumbents]
+        notes = [
+            note
+            for note in read_queue(self._queue)
+            if note.skill in setting.incumbents and not holds(_text(setting, note), note)
+        ]
         note = next_note(notes, setting)
         return None if note is None else _proposal(note, setting)
 
@@ -43,33 +47,54 @@ def next_note(notes: Sequence[Learning], setting: Setting) -> Learning | None:
 
 def learn(text: str, note: Learning) -> str:
     """A skill's text with the note at the end of its section `## Learned`, which is made if there is none."""
-    if SECTION not in text.splitlines():
-        text = f"{text.rstrip()}\n\n{SECTION}\n"
-    before, after = re.split(rf"^{SECTION}$", text, maxsplit=1, flags=re.MULTILINE)
-    following = re.search(r"^## ", after, flags=re.MULTILINE)
-    end = following.start() if following else len(after)
-    return f"{before}{SECTION}{after[:end].rstrip()}\n\n{_entry(note)}\n{_separated(after[end:])}"
+    lines = text.split("\n")
+    headings = list(_headings(lines))
+    start = next((number for number, heading in headings if heading == SECTION), None)
+    if start is None:
+        return f"{text.rstrip()}\n\n{SECTION}\n\n{_entry(note)}\n"
+    end = next((number for number, _ in headings if number > start), len(lines))
+    section = "\n".join(lines[:end]).rstrip()
+    return "\n".join([section, "", _entry(note), "", *lines[end:]])
 
 
-def _separated(rest: str) -> str:
-    return f"\n{rest}" if rest else ""
+def holds(text: str, note: Learning) -> bool:
+    """Whether a skill's text has learned exactly this note, also where no history of it is left."""
+    return f"\n{_entry(note)}\n" in f"\n{text}\n".replace("\r\n", "\n")
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The line numbers (from 0) and texts of the headings `#` and `##` that are not in a fenced block."""
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if fence:
+            closes = mark is not None and mark[1].startswith(fence) and line.strip() == mark[1]
+            fence = "" if closes else fence
+        elif mark:
+            fence = mark[1]
+        elif re.match(r"##? ", line):
+            yield number, line.rstrip()
 
 
 def _entry(note: Learning) -> str:
-    """What the skill learns: the sentence, then the rule as a fenced block."""
-    parts = [f"### {note.id}", "", note.sentence or note.observation]
+    """What the skill learns: the sentence, then the rule in a block with a fence longer than any inside it."""
+    parts = [f"### {note.id}", "", " ".join((note.sentence or note.observation).split())]
     if note.rule is not None:
-        parts += ["", "```yaml", note.rule.strip(), "```"]
+        fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", note.rule))])
+        parts += ["", f"{fence}yaml", note.rule.strip("\n"), fence]
     return "\n".join(parts)
 
 
+def _text(setting: Setting, note: Learning) -> str:
+    return setting.incumbents[note.skill].files["SKILL.md"].decode("utf-8")
+
+
 def _proposal(note: Learning, setting: Setting) -> Proposal:
-    skill = setting.incumbents[note.skill]
     path = f"{setting.specs[note.skill].root}/{note.skill}/SKILL.md"
     return Proposal(
         idea=note.id,
         idea_digest=note.digest,
-        files={path: learn(skill.files["SKILL.md"].decode("utf-8"), note).encode()},
+        files={path: learn(_text(setting, note), note).encode()},
         text=_case(note, path),
     )
 

@@ -18,10 +18,10 @@ class Manual:
         self._folder = folder
 
     def propose(self, setting: Setting) -> Proposal | None:
-        """The folder's files; None once this run's incumbents hold all of them."""
+        """The folder's files; None once this run has judged them: asking again would only repeat it."""
         overlay = read_overlay(self._folder, setting.specs)
         digest = digest_files(overlay.files)
-        if any(each.idea_digest == digest and each.result == setting.base for each in setting.judgements):
+        if any(each.idea_digest == digest and each.run == setting.run for each in setting.judgements):
             return None
         note = self._folder.parent / "proposal.md"
         text = (

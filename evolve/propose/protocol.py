@@ -18,6 +18,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     """
 
     root: Path
+    run: str
     specs: Mapping[str, SkillSpec]
     incumbents: Mapping[str, Skill]
     base: str

@@ -1,12 +1,18 @@
 """The learning queue: notes of what was seen, one JSON object a line (schemas/learning.schema.json)."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from bench.config import load_schema
+from bench.config.schema_errors import schema_complaints
 from bench.digest import digest_json
 from evolve.errors import ProposalError
+
+_MOST_SHOWN = 20
 
 
 class Learning(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,37 +35,50 @@ class Learning(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def read_queue(path: Path) -> tuple[Learning, ...]:
     """All notes in their order. ProposalError names the line of each one that is malformed."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ProposalError(
             f"the learning queue {path} cannot be read: {error}\n  see proposer.queue"
         ) from error
-    notes: list[Learning] = []
-    faults: list[str] = []
-    for number, line in enumerate(lines, 1):
+    schema = load_schema("learning")
+    notes: dict[int, Learning] = {}
+    faults: dict[int, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                notes.append(_note(line))
-            except (msgspec.DecodeError, ValueError) as error:
-                faults.append(f"  {path}:{number}: {error}")
-    faults.extend(_repeated(notes, path))
+                notes[number] = _note(line, schema)
+            except (ValueError, RecursionError) as error:
+                faults[number] = str(error)
+    faults |= _repeated(notes)
     if faults:
-        raise ProposalError("the learning queue has malformed lines\n" + "\n".join(faults[:20]))
-    return tuple(notes)
+        raise ProposalError(_all_faults(path, faults))
+    return tuple(notes.values())
 
 
-def _note(line: str) -> Learning:
-    note = msgspec.json.decode(line, type=Learning)
+def _note(line: str, schema: Mapping[str, Any]) -> Learning:
+    """The note that a line holds; ValueError says what is wrong with it."""
+    content = msgspec.json.decode(line)
+    complaints = schema_complaints(schema, content)
+    if complaints:
+        raise ValueError("; ".join(each.line() for each in complaints))
+    note = msgspec.convert(content, Learning)
     if note.rule is None and note.sentence is None:
         raise ValueError("a learning needs a `rule` or a `sentence`")
     return note
 
 
-def _repeated(notes: list[Learning], path: Path) -> list[str]:
-    seen: set[str] = set()
-    repeated: list[str] = []
-    for note in notes:
-        if note.id in seen:
-            repeated.append(f"  {path}: the id {note.id!r} is used twice")
-        seen.add(note.id)
-    return repeated
+def _repeated(notes: Mapping[int, Learning]) -> dict[int, str]:
+    first: dict[str, int] = {}
+    for number, note in notes.items():
+        first.setdefault(note.id, number)
+    return {
+        number: f"the id {note.id!r} is there already, in line {first[note.id]}"
+        for number, note in notes.items()
+        if first[note.id] != number
+    }
+
+
+def _all_faults(path: Path, faults: Mapping[int, str]) -> str:
+    lines: Sequence[str] = [f"\n  {path}:{number}: {fault}" for number, fault in sorted(faults.items())]
+    more = f"\n  and {len(lines) - _MOST_SHOWN} more" if len(lines) > _MOST_SHOWN else ""
+    return f"the learning queue has malformed lines{''.join(lines[:_MOST_SHOWN])}{more}"

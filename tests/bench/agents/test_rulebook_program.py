@@ -7,16 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-PROGRAM = Path(__file__).parents[3] / "bench" / "agents" / "rulebook" / "program"
-AST_GREP = Path(sys.executable).parent / "ast-grep"
+from rulebook_desk import NONE_RULE, PRINT_RULE, PROGRAM, Desk, make_desk, run_program
 
 
 def load(module: str) -> Any:
@@ -47,134 +44,11 @@ KEYS = {
         "blocking",
     ),
 }
-NONE_RULE = """\
-id: none-comparison
-language: python
-severity: warning
-message: Compare $A with None by identity
-note: Equality can be overloaded.
-rule: {pattern: $A == None}
-fix: $A is None
-"""
-PRINT_RULE = """\
-id: no-print
-language: python
-severity: error
-message: A library does not print
-metadata: {category: style}
-rule: {pattern: print($$$A)}
-"""
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a session wrote on stdout and stderr."""
-
-    code: int
-    raw: bytes
-    errors: str
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.raw.splitlines()]
-
-    @property
-    def result(self) -> dict[str, Any]:
-        return self.events[-1]
-
-    @property
-    def messages(self) -> list[str]:
-        return [event["text"] for event in self.events if event["type"] == "message"]
-
-
-@dataclass(frozen=True)
-class Desk:
-    """A workspace under git, its skills beside it, and a place for the artifact."""
-
-    root: Path
-
-    @property
-    def workspace(self) -> Path:
-        return self.root / "workspace"
-
-    @property
-    def artifact(self) -> Path:
-        return self.root / "output" / "artifact"
-
-    def git(self, *arguments: str) -> None:
-        identity = ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
-        command = ["git", *identity, *arguments]
-        subprocess.run(command, cwd=self.workspace, check=True, capture_output=True)
-
-    def write(self, name: str | bytes, text: str) -> Path:
-        path = self.workspace / os.fsdecode(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def commit(self, **files: str) -> None:
-        for name, text in files.items():
-            self.write(f"{name}.py", text)
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", "base")
-
-    def skill(self, *rules: str, name: str = "code-review", file: str = "SKILL.md") -> None:
-        blocks = "\n".join(f"```yaml\n{rule}```\n" for rule in rules)
-        self.markdown(f"---\nname: {name}\ndescription: d\n---\n# Rules\n{blocks}", name, file)
-
-    def markdown(self, text: str, name: str = "code-review", file: str = "SKILL.md") -> None:
-        path = self.root / "skills" / name / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-    def session(
-        self, kind: str, skills: tuple[str, ...] = ("code-review",), folder: Path | None = None
-    ) -> bytes:
-        document = {
-            "schema": "session/1",
-            "session": kind,
-            "kind": kind,
-            "prompt": "…",
-            "paths": {"workspace": str(self.workspace), "artifact": str(self.artifact)},
-            "skills": [
-                {"name": name, "path": str((folder or self.root / "skills") / name)} for name in skills
-            ],
-        }
-        return json.dumps(document).encode()
-
-    def run(
-        self, kind: str = "review", skills: tuple[str, ...] = ("code-review",), folder: Path | None = None
-    ) -> Ended:
-        return run_program(self.session(kind, skills, folder))
-
-    def review(self, *skills: str) -> dict[str, Any]:
-        """The artifact of a review that completed."""
-        ended = self.run(skills=skills or ("code-review",))
-        assert ended.result["status"] == "completed", ended
-        review: dict[str, Any] = json.loads(self.artifact.read_bytes())
-        return review
-
-    def places(self) -> list[tuple[str, int]]:
-        return [(finding["path"], finding["line"]) for finding in self.review()["findings"]]
-
-
-def run_program(
-    stdin: bytes,
-    program: Path = PROGRAM,
-    ast_grep: Path = AST_GREP,
-    environment: dict[str, str] | None = None,
-) -> Ended:
-    command = [sys.executable, "-I", "-S", str(program), str(ast_grep)]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=False, cwd="/", env=environment)
-    return Ended(done.returncode, done.stdout, done.stderr.decode())
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    made = Desk(tmp_path)
-    made.workspace.mkdir()
-    made.git("init", "-q")
-    return made
+    return make_desk(tmp_path)
 
 
 # ---- review: what is reported
@@ -541,61 +415,6 @@ def test_a_bounded_text_fits_and_is_blank_only_where_the_text_is(text: str, limi
     assert bool(cut.strip()) == bool(text.replace("\r\n", "\n").strip())
 
 
-# ---- work and plan
-
-
-def test_work_applies_the_fixes_to_tracked_and_untracked_files(desk: Desk) -> None:
-    desk.skill(NONE_RULE, PRINT_RULE)
-    desk.commit(a="é = 'é'\r\nif é == None and b == None:\r\n    print(é)\r\n", clean="x = 1\n")
-    desk.write(b"new\xff.py", "y == None\n").chmod(0o755)
-    desk.write(".gitignore", "ignored.py\n")
-    desk.write("ignored.py", "y == None\n")
-    ended = desk.run("work")
-    assert (desk.workspace / "a.py").read_bytes().decode() == (
-        "é = 'é'\r\nif é is None and b is None:\r\n    print(é)\r\n"
-    )
-    new = desk.workspace / os.fsdecode(b"new\xff.py")
-    assert (new.read_text(), new.stat().st_mode & 0o777) == ("y is None\n", 0o755)
-    assert (desk.workspace / "ignored.py").read_text() == "y == None\n"
-    assert ended.messages == ["Left 1 match of rules that have no fix."]
-    assert ended.result["message"] == "Made 3 changes in 2 files."
-    assert not desk.artifact.exists()
-
-
-def test_of_fixes_that_overlap_the_outer_one_is_applied_and_the_other_counted(desk: Desk) -> None:
-    desk.skill(NONE_RULE, "id: curry\nlanguage: python\nrule: {pattern: $F($A)}\nfix: curry($F, $A)\n")
-    desk.commit(a="f(x == None) == None\n", b="g(1)(2)\n")
-    ended = desk.run("work")
-    assert (desk.workspace / "a.py").read_text() == "f(x == None) is None\n"
-    assert (desk.workspace / "b.py").read_text() == "curry(g(1), 2)\n"
-    assert ended.messages == ["Left out 3 changes that would overlap another one."]
-
-
-def test_a_fix_may_reach_beyond_its_match(desk: Desk) -> None:
-    desk.skill('id: p\nlanguage: python\nrule: {pattern: b}\nfix: {template: "", expandEnd: {regex: ","}}\n')
-    desk.commit(a="f(a, b, c)\n")
-    desk.run("work")
-    assert (desk.workspace / "a.py").read_text() == "f(a,  c)\n"
-
-
-def test_a_plan_lists_what_work_would_change_and_changes_nothing(desk: Desk) -> None:
-    desk.skill(NONE_RULE, PRINT_RULE)
-    desk.commit(a="x == None\nprint(1)\n")
-    desk.write("odd\nname.py", "f(y == None) == None\n")
-    ended = desk.run("plan")
-    assert desk.artifact.read_text() == (
-        "# Plan\n\nThe rules of the skills ask for 2 changes in 2 files.\n\n"
-        "- `a.py:1` none-comparison: Compare x with None by identity\n"
-        "- `odd\\nname.py:1` none-comparison: Compare f(y == None) with None by identity\n"
-    )
-    assert (desk.workspace / "a.py").read_text() == "x == None\nprint(1)\n"
-    assert ended.result == {
-        "type": "result",
-        "status": "completed",
-        "message": "Planned 2 changes in 2 files.",
-    }
-
-
 # ---- the contract
 
 
@@ -608,6 +427,14 @@ def test_steps_are_reported_as_turns_and_everything_else_is_unknown(desk: Desk) 
     assert usage.pop("turns") == 2 + 1 + 2
     assert usage
     assert set(usage.values()) == {None}
+
+
+def test_a_tool_and_a_plan_that_were_read_are_a_turn_each(desk: Desk) -> None:
+    desk.skill(NONE_RULE)
+    desk.commit(a="x == None\n", b="x == None\n")
+    tools = [desk.tool("nothing\n"), desk.tool("nothing\n", name="more")]
+    ended = desk.work(*tools, plan=desk.plan("- `b.py:1`\n"))
+    assert ended.events[-2]["turns"] == 1 + 2 + 1 + 1 + 1  # skill, tools, plan, run of ast-grep, file
 
 
 @pytest.mark.parametrize(
@@ -630,6 +457,21 @@ def test_steps_are_reported_as_turns_and_everything_else_is_unknown(desk: Desk) 
         (
             b'{"schema": "session/1", "kind": "work", "skills": [], "paths": {"workspace": "/nowhere"}}',
             "not a folder",
+        ),
+        (
+            b'{"schema": "session/1", "kind": "work", "skills": [], "tools": {}, "paths": {"workspace": "/"}}',
+            "`tools` must be a list",
+        ),
+        (
+            (
+                b'{"schema": "session/1", "kind": "work", "paths": {"workspace": "/"}, "skills": [], "tools": '
+                b'[{"name": "rules", "kind": "folder", "path": null}]}'
+            ),
+            "`path` must be a text",
+        ),
+        (
+            b'{"schema": "session/1", "kind": "work", "skills": [], "paths": {"workspace": "/", "plan": "x"}}',
+            "`paths.plan` must be an absolute path",
         ),
         (
             b'{"schema": "session/1", "kind": "plan", "skills": [], "paths": {"workspace": "/"}}',

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from bench.agents import Usage
-from bench.results import SCHEMA_VERSION, Identity, Outcome, Provenance, Row, Timings
+from bench.results import SCHEMA_VERSION, Identity, Kind, Outcome, Provenance, Row, Timings
 from bench.scoring import ReviewScore
 
 ROLES = {"candidate_review": "candidate", "no_skill": "comparator"}
@@ -12,12 +12,21 @@ STATUS_OF = {
     "boundary-violated": "unusable",
     "session-error": "failed",
     "infra-error": "failed",
+    "cleanup-failure": "failed",
     "cancelled": "stopped",
     "breaker": "stopped",
 }
 
 
-def score(f1=0.5, *, clean=False, false_positives=0, blocker_recall=1.0, verdict_right=True, clean_pass=None):
+def score(
+    f1: float = 0.5,
+    *,
+    clean: bool = False,
+    false_positives: int = 0,
+    blocker_recall: float = 1.0,
+    verdict_right: bool = True,
+    clean_pass: bool | None = None,
+) -> ReviewScore:
     """A review's score; `f1` None and `clean` True for a clean control."""
     return ReviewScore(
         true_positives=1,
@@ -39,21 +48,23 @@ def score(f1=0.5, *, clean=False, false_positives=0, blocker_recall=1.0, verdict
 
 
 def make_row(
-    task="review-cart",
-    arm="review",
-    repeat=0,
+    task: str = "review-cart",
+    arm: str = "review",
+    repeat: int = 0,
     *,
-    kind="oracle-failed",
-    attempt=0,
-    scored=None,
-    cost=0.25,
-    turns=3,
-    seconds=12.5,
-    invoked=True,
-    generation=1,
-    split="train",
-):
-    """A row of kind `kind` (None: resolved); scored unless it was not measured."""
+    kind: Kind | None = "oracle-failed",
+    attempt: int = 0,
+    scored: ReviewScore | None = None,
+    cost: float | None = 0.25,
+    turns: int | None = 3,
+    output: int | None = None,
+    seconds: float = 12.5,
+    invoked: bool = True,
+    generation: int = 1,
+    split: str = "train",
+    hidden_command: str | None = None,
+) -> Row:
+    """A row of kind `kind` (None: resolved); scored if it was measured and is not of work with a hidden command."""
     status = STATUS_OF.get(kind, "measured")
     measured = status == "measured"
     return Row(
@@ -65,12 +76,12 @@ def make_row(
         ),
         provenance=Provenance(
             base_commit="a", sanitized_commit="b", template="c", prompt="d", setup="e", verify="f", oracle="g",
-            oracle_command=None, assets="h", dependencies="i", skill="j", overlay=None, plugin=None, agent="k",
+            oracle_command=hidden_command, assets="h", dependencies="i", skill="j", overlay=None, plugin=None, agent="k",
             harness="l", sandbox="m", configuration="n",
         ),
         outcome=Outcome(status=status, kind=kind, resolved=kind is None, skill_invoked=invoked if measured else None),
-        score=(score() if scored is None else scored) if measured else None,
-        usage=Usage(cost_usd=cost, turns=turns, source="agent"),
+        score=(score() if scored is None else scored) if measured and not hidden_command else None,
+        usage=Usage(cost_usd=cost, turns=turns, output=output, source="agent"),
         sessions={},
         timings=Timings(sessions=seconds, total=seconds + 1),
         change=None,

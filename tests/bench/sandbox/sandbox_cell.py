@@ -17,6 +17,7 @@ from bench.sandbox import (
     ProcessResult,
     ReadOnly,
     Sandbox,
+    SandboxFactory,
     Writable,
     python_mounts,
 )
@@ -36,8 +37,8 @@ def configuration(name: str, scratch: Path, **options: Any) -> SandboxConfig:
 
 
 def sandbox(name: str, scratch: Path, **options: Any) -> Sandbox:
-    factory = {"bubblewrap": BUBBLEWRAP, "host": HOST}[name]
-    return factory.create(configuration(name, scratch, **options))
+    factories: dict[str, SandboxFactory] = {"bubblewrap": BUBBLEWRAP, "host": HOST}
+    return factories[name].create(configuration(name, scratch, **options))
 
 
 class Cell:

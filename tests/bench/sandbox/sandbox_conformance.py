@@ -92,7 +92,11 @@ def reads_much_output_in_little_memory(cell: Cell) -> None:
         observed[0] += len(data)
 
     result = cell.shell(
-        'echo first; head -c "$1" /dev/zero; echo last', str(size - 11), keep=100, most_output=size, observe=observe
+        'echo first; head -c "$1" /dev/zero; echo last',
+        str(size - 11),
+        keep=100,
+        most_output=size,
+        observe=observe,
     )
     assert result.succeeded
     assert (result.stdout.size, observed[0]) == (size, size)
@@ -190,7 +194,9 @@ def refuses_more_memory_than_allowed(cell: Cell) -> None:
 
 
 def refuses_files_that_are_larger_than_allowed(cell: Cell) -> None:
-    result = cell.shell('head -c 3000000 /dev/zero > "$1/large"', cell.layout.output, limits=Limits(file_size=1_048_576))
+    result = cell.shell(
+        'head -c 3000000 /dev/zero > "$1/large"', cell.layout.output, limits=Limits(file_size=1_048_576)
+    )
     assert not result.succeeded
     assert (cell.folder / "output" / "large").stat().st_size <= 1_048_576
 

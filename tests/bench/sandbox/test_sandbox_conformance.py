@@ -1,22 +1,27 @@
 """Both backends pass the conformance suite; backends that are broken on purpose do not."""
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
 import sandbox_conformance as conformance
-from sandbox_cell import Cell, running
+from sandbox_cell import Cell, running, shown
 
 from bench.cancellation import Cancellation
+from bench.errors import SandboxError
 from bench.sandbox import Captured, Command, End, Limits, ProcessResult
 from bench.sandbox.cgroups import host_places
 from bench.sandbox.host import Host
+from bench.sandbox.limits import Confinement, Limiter
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
@@ -25,8 +30,8 @@ def test_a_sandbox(check: conformance.Check, cell: Cell) -> None:
 
 
 def test_the_number_of_processes_is_limited(cell: Cell) -> None:
-    if "pids" not in {name for place in host_places() for name in place.controllers}:
-        pytest.skip("no control group counts processes here")
+    if not cast("Any", cell.sandbox)._limiter.enforces("pids"):
+        pytest.skip("nothing counts processes here")
     source = """if True:
         import os
         count = 0
@@ -39,7 +44,7 @@ def test_the_number_of_processes_is_limited(cell: Cell) -> None:
         except BlockingIOError:
             print(count)
     """
-    assert conformance.shown(cell.script(source, limits=Limits(processes=20))) == b"19\n"
+    assert shown(cell.script(source, limits=Limits(processes=20))) == b"19\n"
 
 
 def test_running_out_of_memory_is_named(cell: Cell) -> None:
@@ -51,10 +56,47 @@ def test_running_out_of_memory_is_named(cell: Cell) -> None:
     assert result.peak_memory <= 200 * 1024 * 1024
 
 
-def test_a_command_leaves_neither_descriptors_nor_control_groups_nor_mounts(cell: Cell) -> None:
-    def state() -> tuple[set[str], list[Path], str]:
-        groups = [path for place in host_places() for path in place.folder.glob("cell-*")]
-        return set(os.listdir("/proc/self/fd")), groups, Path("/proc/self/mountinfo").read_text()
+@pytest.mark.parametrize(
+    "check",
+    [
+        conformance.leaves_no_process_behind,
+        conformance.ends_at_the_deadline_whatever_runs,
+        conformance.refuses_more_memory_than_allowed,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_a_sandbox_without_control_groups(check: conformance.Check, cell: Cell) -> None:
+    vars(cell.sandbox)["_limiter"] = Limiter((), root=os.geteuid() == 0, own_users=cell.sandbox.contains)
+    check(cell)
+
+
+def test_commands_that_run_at_once_do_not_disturb_each_other(cell: Cell) -> None:
+    def work(number: int) -> bytes:
+        late = cell.shell("sleep 1000 & wait", seconds=0.3)
+        assert late.end is End.TIMEOUT
+        return shown(
+            cell.shell('setsid sleep 1000 & cat; echo "$1"', str(number), stdin=b"x" * 200_000, keep=300_000)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(8))) == [b"x" * 200_000 + b"%d\n" % number for number in range(8)]
+
+
+def test_a_command_that_cannot_be_limited_is_not_run(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(confinement: Confinement, pid: int) -> None:
+        raise SandboxError(f"{confinement} {pid}")
+
+    mark = conformance.token()
+    monkeypatch.setattr(Confinement, "admit", refuse)
+    with pytest.raises(SandboxError):
+        cell.shell('touch "$1/started"; sleep "$2"', cell.layout.output, mark)
+    assert list((cell.folder / "output").iterdir()) == []
+    assert running(mark) == []
+
+
+def test_a_command_leaves_neither_descriptors_nor_mounts(cell: Cell) -> None:
+    def state() -> tuple[set[Path], str]:
+        return set(Path("/proc/self/fd").iterdir()), Path("/proc/self/mountinfo").read_text()
 
     cell.run("true")
     before = state()
@@ -62,6 +104,23 @@ def test_a_command_leaves_neither_descriptors_nor_control_groups_nor_mounts(cell
     cell.run("no-such-program")
     cell.run("sleep", conformance.token(), seconds=0.2)
     assert state() == before
+
+
+@pytest.mark.parametrize("end", ["exit 0", "exit 1", "kill -9 $$", "exec sleep 1000"])
+def test_a_command_leaves_no_control_group(cell: Cell, end: str) -> None:
+    places = host_places()
+    if not places:
+        pytest.skip("no control group can be made here")
+    gate = cell.folder / "output" / "gate"
+    os.mkfifo(gate)
+    result = cell.shell(
+        f'echo ready; read -r _ < "$1/gate"; cat /proc/self/cgroup; {end}',
+        cell.layout.output,
+        seconds=1.0,
+        observe=lambda data: None if data != b"ready\n" else gate.write_text("go\n") and None,
+    )
+    (name,) = set(re.findall("cell-[0-9a-f]+", result.stdout.text()))
+    assert not any((place.folder / name).exists() for place in places)
 
 
 class InheritsEnvironment(Host):
@@ -118,7 +177,9 @@ class DropsTheMiddle(Host):
         cancellation: Cancellation,
         observe: Callable[[bytes], None] | None = None,
     ) -> ProcessResult:
-        return super().run(msgspec.structs.replace(command, most_output=2 * command.keep), cancellation, observe)
+        return super().run(
+            msgspec.structs.replace(command, most_output=2 * command.keep), cancellation, observe
+        )
 
 
 @contextmanager

@@ -1,16 +1,25 @@
 """Reviews and labels for tests, by hand and by hypothesis."""
 
 import json
+from typing import Any
 
 from hypothesis import strategies as st
 
 from bench.scoring import Finding, Review
-from bench.suite import Label
+from bench.suite import Label, Severity
 
 SEVERITIES = ("critical", "high", "medium", "low")
 
 
-def finding(name="f1", *, severity="high", path="src/cart.py", line=10, end_line=None, category="correctness"):
+def finding(
+    name: str = "f1",
+    *,
+    severity: Severity = "high",
+    path: str = "src/cart.py",
+    line: int = 10,
+    end_line: int | None = None,
+    category: str = "correctness",
+) -> Finding:
     return Finding(
         id=name,
         severity=severity,
@@ -25,11 +34,19 @@ def finding(name="f1", *, severity="high", path="src/cart.py", line=10, end_line
     )
 
 
-def label(name="l1", *, severity="high", path="src/cart.py", start=10, end=None, category="correctness"):
+def label(
+    name: str = "l1",
+    *,
+    severity: Severity = "high",
+    path: str = "src/cart.py",
+    start: int = 10,
+    end: int | None = None,
+    category: str = "correctness",
+) -> Label:
     return Label(name, severity, path, start, start if end is None else end, category)
 
 
-def review(*findings, verdict=None):
+def review(*findings: Finding, verdict: str | None = None) -> Review:
     """The verdict that fits the findings, unless one is given."""
     fitting = "approve" if not findings else "comment"
     if any(each.blocking for each in findings):
@@ -37,7 +54,7 @@ def review(*findings, verdict=None):
     return Review(schema_version=1, verdict=verdict or fitting, findings=tuple(findings))
 
 
-def artifact(**changes):
+def artifact(**changes: Any) -> dict[str, Any]:
     """A valid artifact as plain data, with some top-level fields replaced."""
     one = {
         "id": "f1", "severity": "high", "path": "src/cart.py", "line": 10, "end_line": 12,
@@ -46,7 +63,7 @@ def artifact(**changes):
     return {"schema_version": 1, "verdict": "request_changes", "findings": [one]} | changes
 
 
-def written(data) -> bytes:
+def written(data: Any) -> bytes:
     return json.dumps(data).encode()
 
 
@@ -57,7 +74,7 @@ _categories = st.sampled_from(("correctness", "security"))
 
 
 @st.composite
-def findings(draw, most=6):
+def findings(draw: st.DrawFn, most: int = 6) -> list[Finding]:
     """Findings with unique ids on few lines of two files, so that they often compete for a label."""
     count = draw(st.integers(0, most))
     return [
@@ -74,7 +91,7 @@ def findings(draw, most=6):
 
 
 @st.composite
-def labels(draw, least=0, most=6):
+def labels(draw: st.DrawFn, least: int = 0, most: int = 6) -> list[Label]:
     """Labels with unique ids on the same few lines."""
     count = draw(st.integers(least, most))
     return [

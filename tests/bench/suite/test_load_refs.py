@@ -97,8 +97,9 @@ def test_nothing_that_the_environment_says_takes_part(
 
 
 def test_replacement_objects_do_not_take_part(repository: Path) -> None:
-    commit = git(repository, "rev-parse", "HEAD")
-    blob = git(repository, "rev-parse", "HEAD:a.txt")
-    git(repository, "replace", "-f", commit, git(repository, "commit-tree", "-m", "x", "HEAD^{tree}"))
-    git(repository, "update-ref", "refs/tags/blob", blob)
-    assert resolve_commit(repository, "main") == commit
+    first = git(repository, "rev-parse", "HEAD")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "two")
+    git(repository, "tag", "-a", "v2", "-m", "annotated")
+    git(repository, "replace", git(repository, "rev-parse", "v1"), git(repository, "rev-parse", "v2"))
+    assert git(repository, "rev-parse", "v1^{commit}") != first
+    assert resolve_commit(repository, "v1") == first

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from bench.config.resources import load_schema
+from bench.config import load_schema
 
 NAMES = ["suite", "labels", "learning"]
 

@@ -1,6 +1,5 @@
 """Loading a suite from disk: what is taken, what is refused and in which words."""
 
-import json
 import os
 import re
 import subprocess
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from suite_project import LABEL, Project
 
 from bench.config import SuiteConfig
 from bench.digest import digest_bytes
@@ -20,72 +19,11 @@ from bench.suite import (
     LabelOracle,
     PreparedTask,
     RepositorySource,
-    Suite,
     TreeSource,
     load_suite,
     task_digests,
 )
 from bench.suite.packages_write import write_suite, write_task
-
-LABEL = {
-    "id": "one",
-    "severity": "high",
-    "path": "a.py",
-    "line_start": 1,
-    "line_end": 2,
-    "category": "correctness",
-}
-
-
-class Project:
-    """A project folder with a suite of one review task, for a test to change."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.folder = root / "suites" / "s"
-        self.write("prompts/review.md", "Review it.\n")
-        self.write("trees/t/a.py", "x = 1\ny = 2\n")
-        self.write("changes/c.patch", "diff --git a/a.py b/a.py\n")
-        self.labels([LABEL])
-        self.task: dict[str, Any] = {
-            "id": "review-a",
-            "class": "review-defect",
-            "split": "train",
-            "source": {"tree": "trees/t"},
-            "change": "changes/c.patch",
-            "prompt": "prompts/review.md",
-            "oracle": {"labels": "labels/a.json"},
-        }
-
-    def write(self, path: str, content: str | bytes) -> Path:
-        file = self.folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return file
-
-    def labels(self, findings: list[dict[str, Any]], path: str = "labels/a.json") -> None:
-        self.write(path, json.dumps({"schema_version": 1, "findings": findings}, indent=1))
-
-    def load(self, *tasks: dict[str, Any], **changes: Any) -> Suite:
-        """The suite of these tasks, or of the one task with some keys changed; None takes a key away."""
-        one = {key: value for key, value in {**self.task, **changes}.items() if value is not None}
-        document = {"schema": "suite/1", "name": "s", "tasks": list(tasks) or [one]}
-        plain = json.loads(json.dumps(document))  # nothing in it is one object twice, which YAML would alias
-        return self.load_text(yaml.safe_dump(plain, sort_keys=False))
-
-    def load_text(self, text: str) -> Suite:
-        self.write("suite.yaml", text)
-        return load_suite(SuiteConfig(name="s", path="suites/s"), self.root)
-
-    def refused(self, *tasks: dict[str, Any], **changes: Any) -> str:
-        with pytest.raises(SuiteError) as caught:
-            self.load(*tasks, **changes)
-        return str(caught.value)
-
-    def test_files(self, count: int = 1, size: int = 3) -> list[dict[str, str]]:
-        for number in range(count):
-            self.write(f"hidden/{number}.py", b"#" * size)
-        return [{"source": f"hidden/{number}.py", "target": f"{number}.py"} for number in range(count)]
 
 
 @pytest.fixture
@@ -135,7 +73,7 @@ def test_a_hidden_test_is_held_in_memory(project: Project) -> None:
     assert captured.command_digest == digest_bytes(b"python 0.py")
 
 
-def test_a_ref_is_resolved_to_a_commit_once_for_the_whole_suite(project: Project) -> None:
+def test_a_ref_is_resolved_to_its_commit(project: Project) -> None:
     library = project.root / "library"
     library.mkdir()
     first = commit(library)
@@ -144,6 +82,19 @@ def test_a_ref_is_resolved_to_a_commit_once_for_the_whole_suite(project: Project
     sources = [task.source for task in project.load(*tasks).tasks]
     assert sources == [RepositorySource(library, "main", first)] * 2
     assert commit(library, message="two") != first
+
+
+def test_a_branch_that_moves_while_a_suite_is_loaded_is_still_one_commit(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = (f"{number:040x}" for number in range(10))
+    monkeypatch.setattr("bench.suite.load.resolve_commit", lambda _repository, _ref: next(commits))
+    source = {"repository": "../../library", "ref": "main"}
+    tasks = [{**project.task, "id": name, "source": source} for name in ("a", "b")]
+    found = {
+        task.source.commit for task in project.load(*tasks).tasks if isinstance(task.source, RepositorySource)
+    }
+    assert found == {f"{0:040x}"}
 
 
 def test_files_brought_along_may_come_from_elsewhere_and_have_digests(project: Project) -> None:
@@ -341,8 +292,9 @@ def test_the_files_of_a_hidden_test_have_safe_targets(project: Project, target: 
 
 def test_the_files_of_a_hidden_test_are_not_put_on_top_of_each_other(project: Project) -> None:
     one, two = project.test_files(2)
-    said = hidden(project, [{**one, "target": "a"}, {**two, "target": "a/b"}])
-    assert "the targets `a` and `a/b` are on top of each other" in said
+    for first, second in [("a", "a/b"), ("a/b", "a"), ("a", "a")]:
+        said = hidden(project, [{**one, "target": first}, {**two, "target": second}])
+        assert f"the targets `{first}` and `{second}` are on top of each other" in said
 
 
 @pytest.mark.parametrize(

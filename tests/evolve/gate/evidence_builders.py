@@ -1,26 +1,44 @@
 """Evidence for tests of policies: numbers of arms on tasks, by hand and by hypothesis."""
 
+from typing import Any
+
 import msgspec
 from hypothesis import strategies as st
 
 from bench.results import Aggregate
-from evolve.gate import THRESHOLD_REVIEW, ArmEvidence, Evidence, PairEvidence, RowEvidence, TaskEvidence
+from evolve.gate import (
+    THRESHOLD_REVIEW,
+    ArmEvidence,
+    Evidence,
+    PairEvidence,
+    Policy,
+    RowEvidence,
+    TaskEvidence,
+)
 
 OPTIONS = {"min_runs": 3, "min_improvement": 0.01, "verdict": "not_worse"}
 RANKS = {"insufficient_evidence": 0, "keep_incumbent": 1, "promote": 2}
 
 
-def policy(**options):
+def policy(**options: Any) -> Policy:
     return THRESHOLD_REVIEW.create(OPTIONS | options)
 
 
-def arm(f1=0.5, *, clean=False, measured=3, excluded=None, **changes):
+def arm(
+    f1: float = 0.5,
+    *,
+    clean: bool = False,
+    measured: int = 3,
+    excluded: dict[str, int] | None = None,
+    **changes: Any,
+) -> ArmEvidence:
     """One arm on one task with as many rows as were measured."""
     numbers = {
         "runs": measured + sum((excluded or {}).values()),
         "measured": measured,
         "excluded": excluded or {},
         "resolved": 0,
+        "skill_not_invoked": 0,
         "clean_control": clean,
         "weighted_f1": None if clean else f1,
         "false_positives": 0.0,
@@ -30,6 +48,7 @@ def arm(f1=0.5, *, clean=False, measured=3, excluded=None, **changes):
         "cost_usd": None,
         "turns": 3.0,
         "seconds": 1.0,
+        "output": None,
     }
     return ArmEvidence(
         aggregate=Aggregate(**(numbers | changes)),
@@ -37,32 +56,44 @@ def arm(f1=0.5, *, clean=False, measured=3, excluded=None, **changes):
     )
 
 
-def evidence_row(repeat, *, f1):
+def evidence_row(repeat: int, *, f1: float | None) -> RowEvidence:
     return RowEvidence(
         row=f"{repeat}/{f1}", repeat=repeat, fresh=True, resolved=False, skill_invoked=True, score=None,
-        cost_usd=None, turns=3, seconds=1.0,
+        cost_usd=None, turns=3, seconds=1.0, output=None,
     )  # fmt: skip
 
 
-def task(name="defect", incumbent=None, candidate=None, *, split="train", task_class="review-defect"):
+def task(
+    name: str = "defect",
+    incumbent: ArmEvidence | None = None,
+    candidate: ArmEvidence | None = None,
+    *,
+    split: str = "train",
+    task_class: str = "review-defect",
+) -> TaskEvidence:
     return TaskEvidence(
-        task=name, task_class=task_class, split=split, critical=False, incumbent=incumbent, candidate=candidate
+        task=name,
+        task_class=task_class,
+        split=split,
+        critical=False,
+        incumbent=incumbent,
+        candidate=candidate,
     )
 
 
-def better(name="defect", **changes):
+def better(name: str = "defect", **changes: Any) -> TaskEvidence:
     return task(name, arm(0.5), arm(0.75), **changes)
 
 
-def same(name="other", **changes):
+def same(name: str = "other", **changes: Any) -> TaskEvidence:
     return task(name, arm(0.5), arm(0.5), **changes)
 
 
-def clean(name="clean", **candidate):
+def clean(name: str = "clean", **candidate: Any) -> TaskEvidence:
     return task(name, arm(clean=True), arm(clean=True, **candidate), task_class="review-clean")
 
 
-def evidence(*tasks, **changes):
+def evidence(*tasks: TaskEvidence, **changes: Any) -> Evidence:
     fields = {
         "schema_version": 1,
         "model": "rulebook/1",
@@ -74,11 +105,13 @@ def evidence(*tasks, **changes):
     return Evidence(**(fields | changes))
 
 
-def pair(*tasks, incumbent="review", candidate="candidate_review"):
+def pair(
+    *tasks: TaskEvidence, incumbent: str = "review", candidate: str = "candidate_review"
+) -> PairEvidence:
     return PairEvidence(incumbent_arm=incumbent, candidate_arm=candidate, tasks=tasks)
 
 
-def with_candidate(one, **changes):
+def with_candidate(one: TaskEvidence, **changes: Any) -> TaskEvidence:
     """A task whose candidate's numbers are changed."""
     total = msgspec.structs.replace(one.candidate.aggregate, **changes)
     return msgspec.structs.replace(one, candidate=ArmEvidence(aggregate=total, rows=one.candidate.rows))
@@ -89,7 +122,7 @@ _fps = st.sampled_from((0.0, 1.0, 2.5))
 
 
 @st.composite
-def complete_arms(draw, is_clean, measured):
+def complete_arms(draw: st.DrawFn, is_clean: bool, measured: int) -> ArmEvidence:
     return arm(
         draw(_f1),
         clean=is_clean,
@@ -102,7 +135,7 @@ def complete_arms(draw, is_clean, measured):
 
 
 @st.composite
-def complete_tasks(draw, least=1, most=4):
+def complete_tasks(draw: st.DrawFn, least: int = 1, most: int = 4) -> list[TaskEvidence]:
     """Tasks that nothing is missing of."""
     found = []
     for number in range(draw(st.integers(least, most))):
@@ -120,11 +153,15 @@ def complete_tasks(draw, least=1, most=4):
 
 
 @st.composite
-def any_arms(draw):
+def any_arms(draw: st.DrawFn) -> ArmEvidence | None:
     """Arms of which anything may be missing."""
     if draw(st.integers(0, 5)) == 0:
         return None
-    unknown = draw(st.sampled_from((None, "weighted_f1", "false_positives", "verdicts_right", "clean_pass", "clean_control")))
+    unknown = draw(
+        st.sampled_from(
+            (None, "weighted_f1", "false_positives", "verdicts_right", "clean_pass", "clean_control")
+        )
+    )
     return arm(
         draw(_f1),
         clean=draw(st.booleans()),
@@ -135,14 +172,24 @@ def any_arms(draw):
 
 
 @st.composite
-def any_evidence(draw):
+def any_evidence(draw: st.DrawFn) -> Evidence:
     names = draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=4))
     pairs = [
         pair(
-            *(task(name, draw(any_arms()), draw(any_arms()), split=draw(st.sampled_from(("train", "holdout")))) for name in names),
+            *(
+                task(
+                    name,
+                    draw(any_arms()),
+                    draw(any_arms()),
+                    split=draw(st.sampled_from(("train", "holdout"))),
+                )
+                for name in names
+            ),
             candidate=candidate,
         )
-        for candidate in draw(st.lists(st.sampled_from(("candidate_a", "candidate_b")), unique=True, max_size=2))
+        for candidate in draw(
+            st.lists(st.sampled_from(("candidate_a", "candidate_b")), unique=True, max_size=2)
+        )
     ]
     return evidence(
         pairs=tuple(pairs),

@@ -1,6 +1,7 @@
 """The session contract as this agent speaks it: one JSON object in, JSON lines out."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -30,17 +31,29 @@ class Skill:
 
 
 @dataclass(frozen=True)
+class Tool:
+    """A tool of the session that is a folder of Markdown."""
+
+    name: str
+    folder: Path
+
+
+@dataclass(frozen=True)
 class Session:
-    """What this agent needs of a session; `artifact` is None where the work itself is the result."""
+    """What this agent needs of a session; `artifact` is None where the work itself is the result, `plan` where
+    no earlier session has made one.
+    """
 
     kind: str
     workspace: Path
     artifact: Path | None
+    plan: Path | None
     skills: tuple[Skill, ...]
+    tools: tuple[Tool, ...]
 
 
 class Transcript:
-    """Writes the events of a session and counts its steps: a skill read, a run of ast-grep, a file written."""
+    """Writes the events of a session and counts its steps: a skill, tool or plan read, a run of ast-grep, a file written."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -82,15 +95,30 @@ def parse_session(raw: bytes) -> Session:
         raise SessionProblem(
             f"This agent does not know the session kind {kind!r}; it knows {', '.join(KINDS)}."
         )
-    skills = _member(document, "skills")
-    if not isinstance(skills, list):
-        raise SessionProblem("The session is malformed: `skills` must be a list.")
     return Session(
         kind=kind,
         workspace=_path(document, "paths", "workspace"),
         artifact=None if kind == "work" else _path(document, "paths", "artifact"),
-        skills=tuple(Skill(_text(skill, "name"), _path(skill, "path")) for skill in skills),
+        plan=_path(document, "paths", "plan") if kind == "work" and _has(document, "paths", "plan") else None,
+        skills=tuple(
+            Skill(_text(skill, "name"), _path(skill, "path")) for skill in _list(document, "skills")
+        ),
+        tools=tuple(_folders(document)) if kind != "review" and _has(document, "tools") else (),
     )
+
+
+def _folders(document: object) -> Iterator[Tool]:
+    """The tools that this agent can use: an index or a server holds no rules."""
+    for tool in _list(document, "tools"):
+        if _text(tool, "kind") == "folder":
+            yield Tool(_text(tool, "name"), _path(tool, "path"))
+
+
+def _has(document: object, *keys: str) -> bool:
+    """Whether a member is there and not null: sessions of the first days have neither a plan nor tools."""
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document is not None
 
 
 def _member(document: object, *keys: str) -> object:
@@ -99,6 +127,13 @@ def _member(document: object, *keys: str) -> object:
             raise SessionProblem(f"The session is malformed: `{'.'.join(keys)}` is missing.")
         document = document[key]
     return document
+
+
+def _list(document: object, key: str) -> list[object]:
+    value = _member(document, key)
+    if not isinstance(value, list):
+        raise SessionProblem(f"The session is malformed: `{key}` must be a list.")
+    return value
 
 
 def _text(document: object, *keys: str) -> str:

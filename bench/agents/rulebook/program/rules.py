@@ -1,4 +1,4 @@
-"""The ast-grep rules that stand in the Markdown of skills, read without a YAML parser."""
+"""The ast-grep rules that stand in the Markdown of skills and tools, read without a YAML parser."""
 
 import os
 import re
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .contract import Session, SessionProblem, Skill, Transcript
-from .text import shown
+from .contract import Session, SessionProblem, Skill, Tool, Transcript
+from .text import counted, shown
 
 _FENCED_BLOCK = re.compile(
     r"""^(?P<indent>[ ]{0,3})(?P<fence>(?P<mark>[`~])(?P=mark){2,})[ \t]*(?P<language>[^\s`]*)[^`\n]*(?:\n|\Z)
@@ -34,7 +34,7 @@ class Rule:
 
 
 def read_rules(session: Session, transcript: Transcript) -> list[Rule]:
-    """The rules of all skills, in the order of the session and then of the paths."""
+    """The rules of all skills, then those of the tools, in the order of the session and then of the paths."""
     rules: list[Rule] = []
     for skill in session.skills:
         try:
@@ -44,6 +44,11 @@ def read_rules(session: Session, transcript: Transcript) -> list[Rule]:
             raise SessionProblem(f"The skill {skill.name!r} cannot be read: {problem}") from problem
         transcript.step()
         transcript.skill(skill.name, ok=True)
+    for tool in session.tools:
+        found = _rules_of_tool(tool, session.workspace)
+        transcript.step()
+        transcript.message(f"Read {counted(len(found), 'rule')} from the tool {tool.name!r}.")
+        rules.extend(found)
     _refuse_duplicates(rules)
     return rules
 
@@ -66,7 +71,22 @@ def rules_in_markdown(markdown: str, name: str) -> Iterator[Rule]:
 def _rules_of_skill(skill: Skill, workspace: Path) -> list[Rule]:
     if not (skill.folder / "SKILL.md").is_file():
         raise SessionProblem(f"there is no file {shown(os.fsencode(skill.folder))}/SKILL.md.")
-    files = sorted(path for path in skill.folder.rglob("*.md") if path.is_file())
+    return _rules_of_folder(skill.folder, workspace)
+
+
+def _rules_of_tool(tool: Tool, workspace: Path) -> list[Rule]:
+    if not tool.folder.is_dir():
+        raise SessionProblem(
+            f"The tool {tool.name!r} cannot be read: there is no folder {shown(os.fsencode(tool.folder))}."
+        )
+    try:
+        return _rules_of_folder(tool.folder, workspace)
+    except (OSError, SessionProblem) as problem:
+        raise SessionProblem(f"The tool {tool.name!r} cannot be read: {problem}") from problem
+
+
+def _rules_of_folder(folder: Path, workspace: Path) -> list[Rule]:
+    files = sorted(path for path in folder.rglob("*.md") if path.is_file())
     return [rule for file in files for rule in _rules_of_file(file, workspace)]
 
 

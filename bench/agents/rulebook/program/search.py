@@ -72,9 +72,7 @@ def search(engine: Engine, rules: Sequence[Rule], files: Sequence[bytes]) -> Ite
         return
     text = "\n---\n".join(rule.text for rule in rules)
     if len(text.encode("utf-8")) > _MAX_RULES_BYTES:
-        raise SessionProblem(
-            f"The rules of the skills have more than {_MAX_RULES_BYTES} bytes together; shorten them."
-        )
+        raise SessionProblem(f"The rules have more than {_MAX_RULES_BYTES} bytes together; shorten them.")
     targets = dict(_target(engine, number, path) for number, path in enumerate(files))
     try:
         for batch in _batches(targets):

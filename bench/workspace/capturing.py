@@ -11,11 +11,10 @@ from msgspec import Struct
 from bench.digest import digest_bytes, digest_frames
 from bench.workspace.git import Repository, create_repository
 from bench.workspace.objects import Importer, importing
-from bench.workspace.paths import is_repository_part
+from bench.workspace.paths import is_patchable
 from bench.workspace.protocol import Change, Entry, Leaf, Template, WorkingCopy
 from bench.workspace.tree import Tree
 
-# More content than this, before and after taken together, is not read: what is beyond it counts as special.
 MOST_CONTENT = 1024 * 1024 * 1024
 
 _BEFORE = b"refs/heads/before"
@@ -46,16 +45,17 @@ class _Touched(Struct, frozen=True):
     state: bytes
 
 
-def capture(copy: WorkingCopy, template: Template, limit: int) -> Change:
+def capture(copy: WorkingCopy, template: Template, limit: int, *, room: int = MOST_CONTENT) -> Change:
     """The difference between a copy and the state that it started from; the patch is cut after `limit` bytes.
-    The work grows with the change, not with the repository, and no program runs if nothing changed.
+    The work grows with the change, not with the repository, and no program runs if nothing changed. Content
+    beyond `room` bytes, before and after taken together, is not read: its paths count as special.
     """
     entries = copy.entries()
     if not entries:
         return _change((), (), (0, 0), b"", truncated=False)
     with TemporaryDirectory(prefix="incumbent-") as folder:
         repository = create_repository(Path(folder) / "git")
-        touched = _store(repository, _touched(entries, copy, Tree(os.fsencode(template.tree))))
+        touched = _store(repository, _touched(entries, copy, Tree(os.fsencode(template.tree)), room))
         counts, patch = _compare(repository, limit)
     complete = len(patch) <= limit and all(told for told, _ in touched)
     states = [state for _, state in touched]
@@ -77,9 +77,8 @@ def _change(
     )
 
 
-def _touched(entries: Iterable[Entry], copy: WorkingCopy, original: Tree) -> Iterator[_Touched]:
+def _touched(entries: Iterable[Entry], copy: WorkingCopy, original: Tree, room: int) -> Iterator[_Touched]:
     """Both sides of every changed path, one after the other, as long as there is room for their content."""
-    room = MOST_CONTENT
     for entry in entries:
         known = entry.kind in ("modified", "deleted") and room > 0
         wanted = entry.kind in ("added", "modified") and room > 0
@@ -87,7 +86,7 @@ def _touched(entries: Iterable[Entry], copy: WorkingCopy, original: Tree) -> Ite
         after = copy.leaf(entry.path) if wanted else None
         room -= sum(len(leaf.content) for leaf in (before, after) if leaf)
         expected = (entry.kind != "added", entry.kind != "deleted")
-        told = expected == (before is not None, after is not None) and not is_repository_part(entry.path)
+        told = expected == (before is not None, after is not None) and is_patchable(entry.path)
         yield _Touched(entry.path, before, after, told, _state(entry, after))
 
 

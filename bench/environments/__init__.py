@@ -1,0 +1,14 @@
+"""What a task's commands find beside the system: this project's Python, and the packages of a requirements file."""
+
+from bench.environments.environments import Environments
+from bench.environments.model import SYSTEM_PATH, EnvironmentSource, OpenedEnvironment
+from bench.environments.prepare import PreparedEnvironment, prepare_environments
+
+__all__ = [
+    "SYSTEM_PATH",
+    "EnvironmentSource",
+    "Environments",
+    "OpenedEnvironment",
+    "PreparedEnvironment",
+    "prepare_environments",
+]

@@ -1,0 +1,62 @@
+"""Commands of a task that run before any session: its setup, and what derives assets of its starting state."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.arms import confined_environment, dependency_mounts, limits_of
+from bench.cancellation import Cancellation
+from bench.config import Config
+from bench.environments import EnvironmentSource
+from bench.sandbox import Command, Layout, Mount, ProcessResult, ReadOnly, Sandbox, Writable
+from bench.suite import Suite, Task
+from bench.workspace import Workspaces
+
+
+class Workshop(Struct, frozen=True, kw_only=True):
+    """What templates and derived assets are made with. Its `cpu` slots are those of the run's checks and oracles."""
+
+    config: Config
+    root: Path
+    suite: Suite
+    sandbox: Sandbox
+    workspaces: Workspaces
+    environments: EnvironmentSource
+    scratch: Path
+    cpu: threading.Semaphore
+    cancellation: Cancellation
+
+    def run(
+        self, task: Task, command: str, folder: Path, copy: Mount, more: Sequence[Mount] = ()
+    ) -> ProcessResult:
+        """Run a shell command on `copy`, which it sees as the working copy, confined and where no skill is.
+        `folder` is its own; `OUTPUT` names the part of it that is seen as /output, if that is mounted.
+        """
+        for name in ("home", "output", "temporary"):
+            (folder / name).mkdir(parents=True)
+        layout = self.sandbox.layout(folder)
+        opened = self.environments.open(task.environment)
+        return self.sandbox.run(
+            Command(
+                argv=("/bin/sh", "-c", command),
+                directory=_directory(layout, copy),
+                environment=confined_environment(layout, opened) | {"OUTPUT": layout.output},
+                mounts=(
+                    copy,
+                    Writable(folder / "home", layout.home),
+                    *dependency_mounts(task.dependencies, layout.workspace),
+                    *opened.mounts,
+                    *more,
+                ),
+                seconds=self.config.timeout,
+                limits=limits_of(self.config),
+            ),
+            self.cancellation,
+        )
+
+
+def _directory(layout: Layout, copy: Mount) -> str:
+    """Where the copy is, as the command sees it."""
+    return layout.seen(copy.source, copy.target) if isinstance(copy, ReadOnly | Writable) else copy.target

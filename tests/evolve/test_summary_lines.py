@@ -1,0 +1,74 @@
+"""How a run ends on the screen."""
+
+import shlex
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.exits import ExitCode
+from evolve.history import Judgement
+from evolve.loop import RunResult
+from evolve.summary import aligned, closing_lines, offer_lines, summarise
+
+CELLS = st.text("abc1.", max_size=5)
+TABLES = st.integers(1, 6).flatmap(
+    lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=5)
+)
+
+
+@given(TABLES)
+def test_every_row_of_a_table_is_a_line_that_holds_its_cells_in_order(rows: list[list[str]]) -> None:
+    lines = aligned(rows)
+
+    assert [line.split() for line in lines] == [[cell for cell in row if cell] for row in rows]
+    assert all(line.startswith("  ") and line[2:] == line[2:].rstrip() for line in lines)
+
+
+def test_names_are_aligned_to_the_left_and_numbers_to_the_right() -> None:
+    rows = [("task", "split", "old", "new", "effect"), ("a", "train", "0.5", "0.25", "worse")]
+
+    assert aligned(rows) == [
+        "  task  split  old   new  effect",
+        "  a     train  0.5  0.25  worse",
+    ]
+
+
+def test_the_command_that_takes_a_promotion_over_can_be_pasted_into_a_shell() -> None:
+    folder, root = Path("/my project/runs/r"), Path("/my project")
+    result = RunResult(generations=(), champion=folder / "champion", code=ExitCode.VERDICT)
+
+    command = next(line for line in closing_lines(result, folder, root, contained=True) if "evolve apply" in line)
+
+    words = shlex.split(command[command.index("evolve apply") :])
+    assert words == ["evolve", "apply", "r", "--root", "/my project"]
+
+
+def test_an_unapplied_promotion_is_offered_with_all_three_ways_to_go_on() -> None:
+    pending = Judgement(
+        agent="rulebook/1",
+        policy="threshold_review",
+        contained=True,
+        run="r",
+        generation=2,
+        idea="an idea",
+        idea_digest="",
+        suite="starter",
+        base="A",
+        result="B",
+        decision="promote",
+        complete=True,
+        folder=Path("/p/runs/r/gen-2"),
+    )
+
+    said = "\n".join(offer_lines(pending, Path("/p")))
+
+    assert "evolve apply r --root /p " in said
+    assert "proposer.unapplied=build_on" in said
+    assert "proposer.unapplied=ignore" in said
+
+
+def test_a_run_without_a_generation_decided_nothing() -> None:
+    summary = summarise("r", Path("/r"), RunResult(generations=(), champion=None, code=ExitCode.VERDICT))
+
+    assert (summary.decision, summary.champion, summary.code) == (None, None, 0)
