@@ -15,6 +15,12 @@ nox.options.sessions = ["lint", "types", "schemas", "conf", "tests", "e2e", "bui
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 MAIN = "3.11"
 RUFF = "ruff==0.17.6"
+SCHEMA_TESTS = [
+    "tests/bench/config/test_config_schemas.py",
+    "tests/bench/results/test_generated_schemas.py",
+    "tests/evolve/test_generated_schemas.py",
+    "tests/bench/suite/test_load_schemas.py",
+]
 TESTING = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120"]
 
 
@@ -38,14 +44,14 @@ def types(session: nox.Session) -> None:
 def schemas(session: nox.Session) -> None:
     """Every schema is valid, and the generated ones are what the code says."""
     session.install(*TESTING, ".")
-    session.run("pytest", "-m", "schemas", *session.posargs)
+    session.run("pytest", *SCHEMA_TESTS, *session.posargs)
 
 
 @nox.session(python=MAIN)
 def conf(session: nox.Session) -> None:
     """Every option file and every experiment composes and validates."""
     session.install(*TESTING, ".")
-    session.run("pytest", "-m", "conf", *session.posargs)
+    session.run("pytest", "tests/bench/config/test_conf_options.py", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
@@ -91,5 +97,6 @@ def build(session: nox.Session) -> None:
     shutil.rmtree("dist", ignore_errors=True)
     session.run("python", "-m", "build", "--outdir", "dist", ".", silent=True)
     wheel = next(Path("dist").glob("*.whl"))
-    session.run("python", "-m", "venv", "--clear", str(Path(session.create_tmp()) / "fresh"))
-    session.run("python", "tests/build/check_install.py", str(wheel), str(Path(session.create_tmp()) / "fresh"))
+    fresh = str(Path(session.create_tmp()) / "fresh")
+    session.run("python", "-m", "venv", "--clear", fresh)
+    session.run("python", "tests/build/check_install.py", str(wheel), fresh)

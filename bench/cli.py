@@ -12,12 +12,19 @@ Measure arms on the tasks of a suite, without evolving anything, and report.
 
   bench [overrides]             measure the incumbent and comparator arms
   bench prepare SUITE           fetch what a suite is made of; it then runs offline
+  bench debug RUN --cell TASK/ARM/REPEAT
+                                run one cell again and look into its sandbox
   bench config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
 Overrides are Hydra's: suite=wild tasks.split=train arms=review workers=4; all groups but proposer and promotion.
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
 Exit codes: 0 measured, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline, 130 interrupted."""
+
+_DEBUG = """\
+Run one cell of a finished run again, as its saved configuration says, and open a shell in its sandbox once its
+sessions are over. The shell sees what they left, below a layer that is thrown away, and not the hidden test.
+Nothing is added to the run, and everything is removed in the end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,6 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
+    if command == "debug":
+        from bench.cli_debug import debug  # noqa: PLC0415
+
+        return debug(options, project_root(options.root, say), say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -72,4 +83,12 @@ def _config_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_COMMANDS = {"run": _run_parser, "prepare": _prepare_parser, "config": _config_parser}
+def _debug_parser() -> argparse.ArgumentParser:
+    parser = make_parser("bench debug", _DEBUG, overrides=False)
+    parser.add_argument("run", metavar="RUN", help="a run's id or folder, or a generation of it: RUN/gen-1")
+    parser.add_argument("--cell", metavar="TASK/ARM/REPEAT", required=True, help="the cell to run again")
+    parser.add_argument("--command", metavar="CMD", help="a shell command to run there, instead of a shell")
+    return parser
+
+
+_COMMANDS = {"run": _run_parser, "prepare": _prepare_parser, "config": _config_parser, "debug": _debug_parser}

@@ -4,24 +4,17 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from bench.cli_run import load, print_json
 from bench.config import Config
-from bench.environments import PreparedEnvironment, prepare_environments
+from bench.environments import prepare_environments
 from bench.errors import SuiteError
 from bench.exits import ExitCode
 from bench.sandbox import open_sandbox
 from bench.suite import load_suite, packages_specification, prepare_packages
 
 Say = Callable[[str], None]
-
-
-class PreparedEnvironments(Struct, frozen=True):
-    """What `bench prepare --json` prints for a suite whose tasks have requirements."""
-
-    suite: str
-    environments: tuple[PreparedEnvironment, ...]
 
 
 def prepare(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
@@ -39,7 +32,7 @@ def prepare(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         specification = structs.replace(specification, index=str(index))
     prepared = prepare_packages(specification, root / config.suite.path, say)
     if options.json:
-        print_json(prepared)
+        print_json(structs.asdict(prepared) | {"folder": str(prepared.folder)})
     else:
         print(f"suite {config.suite.name}: {len(prepared.tasks)} tasks in {prepared.folder}")
     return ExitCode.VERDICT
@@ -54,7 +47,8 @@ def _prepare_environments(
     if not made:
         raise SuiteError(f"suite {config.suite.name} needs no preparing: it lies in {suite.folder}")
     if options.json:
-        print_json(PreparedEnvironments(config.suite.name, made))
+        environments = [structs.asdict(each) | {"folder": str(each.folder)} for each in made]
+        print_json({"suite": config.suite.name, "environments": environments})
     else:
         tasks = sum(len(each.tasks) for each in made)
         print(

@@ -15,7 +15,7 @@ from bench.config import Composed, Config, load_config, saved_config
 from bench.digest import canonical_json
 from bench.errors import ConfigError, UserError
 from bench.sandbox import WITHOUT_CONTAINMENT
-from bench.sweep import Ground
+from bench.sweep import Ground, works_on
 from bench.watch import Watcher, open_watcher
 
 
@@ -53,6 +53,10 @@ def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None
         say(f"note: {WITHOUT_CONTAINMENT}")
     for task, reason in ground.skipped.items():
         say(f"note: task {task} is left out: {reason}")
+    arms = ground.config.arms.values()
+    idle = [task.id for task in ground.tasks if not any(works_on(arm, task) for arm in arms)]
+    if idle:
+        say(f"note: {len(idle)} tasks are left out, as no arm works on their kind: {', '.join(idle)}")
 
 
 @contextmanager
@@ -64,7 +68,7 @@ def open_events(options: argparse.Namespace, out: TextIO) -> Iterator[Watcher]:
             yield watcher
         return
     try:
-        file = Path(options.events).open("wb")
+        file = Path(options.events).open("wb")  # noqa: SIM115 - closed below, where only opening may fail
     except OSError as error:
         raise UserError(f"--events {options.events}: cannot be written: {error.strerror}") from error
     with file, _closing(open_watcher(out, quiet=options.quiet, stream=file)) as watcher:

@@ -22,4 +22,10 @@ def load_extension(group: str, name: str) -> Any:
         raise ExtensionError(
             f"{name!r} is registered under incumbent.{group} more than once: {owners}; uninstall one"
         )
-    return matching[0].load()
+    try:
+        return matching[0].load()
+    except (ImportError, AttributeError) as error:
+        owner = matching[0].dist.name if matching[0].dist else "an unknown distribution"
+        raise ExtensionError(
+            f"{name!r} of incumbent.{group}, which {owner} registers, cannot be loaded: {error}"
+        ) from error

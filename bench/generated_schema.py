@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 
-def generated_schema(kind: type, name: str) -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a struct, for the file `<name>.schema.json`."""
+def generated_schema(kind: Any, name: str) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a struct or a union of structs, for the file `<name>.schema.json`."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"{name}.schema.json"}
     return head | msgspec.json.schema(kind)
 

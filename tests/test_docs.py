@@ -372,7 +372,7 @@ def careful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_example_extension_is_found_configured_and_works(careful: Path, tmp_path: Path) -> None:
     config, _ = load_config(["agent=silent", "promotion=all_better"], root=careful)
-    agent = create_agent(config.agent)
+    agent = create_agent(config.agent, careful)
     make_repository(tmp_path / "workspace")
     layout = layout_in(tmp_path)
     started = agent.command(request_for(layout, ()), layout)

@@ -1,7 +1,7 @@
 """How a coding agent is driven: rulebook, command."""
 
 from bench.agents.command import COMMAND
-from bench.agents.contract import sum_usage
+from bench.agents.contract import ContractParser, session_input, sum_usage
 from bench.agents.protocol import (
     Agent,
     AgentFactory,
@@ -22,6 +22,7 @@ __all__ = [
     "RULEBOOK",
     "Agent",
     "AgentFactory",
+    "ContractParser",
     "SessionCommand",
     "SessionReport",
     "SessionRequest",
@@ -31,5 +32,6 @@ __all__ = [
     "Usage",
     "create_agent",
     "interpreter",
+    "session_input",
     "sum_usage",
 ]

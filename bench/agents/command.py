@@ -11,16 +11,16 @@ from bench.agents.contract import ContractParser, session_input
 from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
 from bench.agents.python import interpreter
 from bench.config import AgentConfig
-from bench.digest import digest_bytes, digest_json
+from bench.digest import digest_bytes, digest_json, digest_tree
 from bench.errors import AgentError
-from bench.sandbox import Layout, Mount, ReadOnly
+from bench.sandbox import Layout, ReadOnly
 
 _MOUNT = {
     "type": "object",
     "additionalProperties": False,
     "required": ["source", "target"],
     "properties": {
-        "source": {"type": "string", "description": "A file or folder of this machine."},
+        "source": {"type": "string", "description": "A file or folder; relative to the project."},
         "target": {
             "type": "string",
             "pattern": "^/",
@@ -33,7 +33,7 @@ _SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
     "required": ["program"],
     "properties": {
-        "program": {"type": "string", "description": "The program's file on this machine."},
+        "program": {"type": "string", "description": "The program's file; relative to the project."},
         "arguments": {
             "type": "array",
             "items": {"type": "string"},
@@ -83,14 +83,21 @@ class CommandAgent:
 
     name = "command"
 
-    def __init__(self, options: _Options) -> None:
+    def __init__(self, options: _Options, root: Path) -> None:
         self._options = options
-        self._program = Path(options.program).resolve()
+        self._program = (root / options.program).resolve()
+        self._mounts: tuple[ReadOnly, ...] = tuple(
+            ReadOnly((root / mount.source).resolve(), mount.target) for mount in options.mounts.values()
+        )
         self.version = options.version
         self.deterministic = options.deterministic
         self.calls_model = options.calls_model
         self.skill_root = options.skill_root
-        self.digest = digest_json([msgspec.to_builtins(options), digest_bytes(self._program.read_bytes())])
+        contents = [_content(self._program), *(_content(mount.source) for mount in self._mounts)]
+        targets = [mount.target for mount in self._mounts]
+        self.digest = digest_json(
+            [list(options.arguments), options.python, options.version, targets, contents]
+        )
 
     def command(self, request: SessionRequest, layout: Layout) -> SessionCommand:
         """The program as configured, with its own mounts."""
@@ -98,14 +105,11 @@ class CommandAgent:
         program = layout.seen(self._program, target)
         python, python_needs = interpreter(layout) if self._options.python else ("", ())
         start = (python, "-I", "-S", program) if self._options.python else (program,)
-        mounts: tuple[Mount, ...] = tuple(
-            ReadOnly(Path(mount.source).resolve(), mount.target) for mount in self._options.mounts.values()
-        )
         return SessionCommand(
             argv=(*start, *self._options.arguments),
             stdin=session_input(request, layout),
             environment={},
-            mounts=(*python_needs, ReadOnly(self._program, target), *mounts),
+            mounts=(*python_needs, ReadOnly(self._program, target), *self._mounts),
         )
 
     def parser(self) -> StreamParser:
@@ -113,19 +117,24 @@ class CommandAgent:
         return ContractParser()
 
 
+def _content(path: Path) -> str:
+    """The identity of what is mounted: its bytes, never its path."""
+    return digest_tree(path) if path.is_dir() else digest_bytes(path.read_bytes())
+
+
 class _CommandFactory:
     """Makes the agent from its options; what it names must exist before anything is paid."""
 
     options_schema = _SCHEMA
 
-    def create(self, config: AgentConfig) -> CommandAgent:
+    def create(self, config: AgentConfig, root: Path) -> CommandAgent:
         options = msgspec.convert(config.options, _Options)
-        for path in (options.program, *(mount.source for mount in options.mounts.values())):
-            if not Path(path).exists():
+        for path in (root / options.program, *(root / mount.source for mount in options.mounts.values())):
+            if not path.exists():
                 raise AgentError(f"agent `command` names {path}, which does not exist\n  see agent.options")
-        if not Path(options.program).is_file():
-            raise AgentError(f"agent.options.program must be a file: {options.program}")
-        return CommandAgent(options)
+        if not (root / options.program).is_file():
+            raise AgentError(f"agent.options.program must be a file: {root / options.program}")
+        return CommandAgent(options, root)
 
 
 COMMAND = _CommandFactory()

@@ -1,6 +1,7 @@
 """What the rest of the harness knows of an agent: how to start a session, and how to read its events."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -115,6 +116,6 @@ class AgentFactory(Protocol):
 
     options_schema: Mapping[str, Any]
 
-    def create(self, config: AgentConfig) -> Agent:
-        """The agent as configured; AgentError says what is missing and how to get it."""
+    def create(self, config: AgentConfig, root: Path) -> Agent:
+        """The agent as configured, paths relative to the project's root; AgentError says what is missing."""
         ...

@@ -1,6 +1,7 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
+from bench.arms.looking import Look
 from bench.arms.model import Cell
 from bench.arms.provenance import harness_digest
 from bench.arms.session import confined_environment, dependency_mounts, limits_of
@@ -11,6 +12,7 @@ __all__ = [
     "STOP_CAUSES",
     "Arm",
     "Cell",
+    "Look",
     "TemplateSource",
     "Workbench",
     "confined_environment",

@@ -12,6 +12,7 @@ from msgspec import structs
 from bench.agents import Usage, sum_usage
 from bench.arms.checking import check_hidden, check_review, check_visibly
 from bench.arms.judge import Checks, Finding, invoked, judge_checks, judge_session, outcome
+from bench.arms.looking import Look, look_command
 from bench.arms.model import Cell
 from bench.arms.provenance import identity, provenance
 from bench.arms.session import Place, Session, run_session
@@ -75,7 +76,12 @@ class Measurement:
             schema_version=SCHEMA_VERSION,
             identity=identity(self.bench, self.cell, self.attempt),
             provenance=provenance(self.bench, self.arm, self.task, self.template),
-            outcome=outcome(redacted, self.checks, self.skill_invoked(), self.diagnostics),
+            outcome=outcome(
+                redacted,
+                self.checks,
+                self.skill_invoked(),
+                [self.bench.redactor.text(note) for note in self.diagnostics],
+            ),
             score=self._score(finding),
             usage=sum_usage(list(usages.values())) if usages else Usage(),
             sessions=usages,
@@ -113,13 +119,23 @@ class Measurement:
         )
 
 
-def measure(bench: Workbench, cell: Cell, attempt: int, neighbours: int, cancellation: Cancellation) -> Row:
-    """Measure one cell once. Broken measurements become the row's kind; any other exception is a bug."""
+def measure(
+    bench: Workbench,
+    cell: Cell,
+    attempt: int,
+    neighbours: int,
+    cancellation: Cancellation,
+    look: Look | None = None,
+) -> Row:
+    """Measure one cell once. Broken measurements become the row's kind; any other exception is a bug.
+
+    `look` is called once the sessions are over, however they ended, before anything is checked.
+    """
     record = Measurement(bench, cell, attempt, neighbours)
     folder = Path(tempfile.mkdtemp(prefix="c", dir=bench.scratch))
     copies: list[WorkingCopy] = []
     try:
-        _measure_in(folder, record, copies, cancellation)
+        _measure_in(folder, record, copies, cancellation, look)
     except MeasurementError as error:
         record.finding = Finding("failed", "infra-error", str(error))
     finally:
@@ -130,18 +146,29 @@ def measure(bench: Workbench, cell: Cell, attempt: int, neighbours: int, cancell
 
 
 def _measure_in(
-    folder: Path, record: Measurement, copies: list[WorkingCopy], cancellation: Cancellation
+    folder: Path,
+    record: Measurement,
+    copies: list[WorkingCopy],
+    cancellation: Cancellation,
+    look: Look | None,
 ) -> None:
     if cancellation.cancelled:
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
         return
     place = _make_place(folder, record, copies)
+    broken = _run_sessions(record, place, cancellation)
+    if look is not None and not cancellation.cancelled:
+        look(look_command(record.bench, record.arm, record.task, place))
     record.finding = (
-        _run_sessions(record, place, cancellation)
-        or _captured(record, place)
-        or _checked(record, place, cancellation)
-        or judge_checks(record.checks, record.skill_invoked())
+        broken or _captured(record, place) or _checked(record, place, cancellation) or _judged(record)
     )
+
+
+def _judged(record: Measurement) -> Finding:
+    """The first finding of the checks; the others are kept beside it."""
+    first, *others = judge_checks(record.checks, record.skill_invoked())
+    record.diagnostics += [f"{other.kind}: {other.detail}" for other in others]
+    return first
 
 
 def _make_place(folder: Path, record: Measurement, copies: list[WorkingCopy]) -> Place:
@@ -232,14 +259,17 @@ def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> F
         hidden = check_hidden(bench, task, task.oracle, place, cancellation)
     if verify is not None:
         record.keep("verify", verify.tail.encode())
+    checks = {"oracle": hidden} if verify is None else {"verify": verify, "oracle": hidden}
     worked = record.change is not None and not record.change.empty
     record.checks = Checks(
-        verify_passed=verify.passed if verify else None, oracle_passed=hidden.passed, worked=worked
+        verify_passed=verify.passed if verify else None,
+        oracle_passed=hidden.passed,
+        worked=worked,
+        ends={name: check.end for name, check in checks.items()},
     )
-    if record.template is None or record.change is None or not judge_checks(record.checks, None).kind:
+    if record.template is None or judge_checks(record.checks, None)[0].kind is None:
         return None
-    checks = {"oracle": hidden} if verify is None else {"verify": verify, "oracle": hidden}
-    tried = tampering(read_signs(place, record.template, task, record.change, record.sessions, checks))
+    tried = tampering(read_signs(place, record.template, task, record.sessions, checks))
     return Finding("measured", "tampered", "; ".join(tried)) if tried else None
 
 

@@ -1,6 +1,6 @@
 """From what a cell left to its outcome. Pure: every rule of bench/arms that can be wrong stands here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -22,12 +22,15 @@ class Finding(Struct, frozen=True):
 
 
 class Checks(Struct, frozen=True, kw_only=True):
-    """What scoring found: None where there was nothing to check, or where it came to no check."""
+    """What scoring found: None where there was nothing to check, or where it came to no check. `ends` says how
+    the checks `verify` and `oracle` ended.
+    """
 
     score: ReviewScore | None = None
     verify_passed: bool | None = None
     oracle_passed: bool | None = None
     worked: bool = True
+    ends: Mapping[str, End] = {}
 
 
 def judge_session(session: Session, kind: SessionKind) -> Finding | None:
@@ -76,17 +79,16 @@ def invoked(expected: Sequence[str], sessions: Sequence[Session]) -> bool | None
     return set(expected) <= used
 
 
-def judge_checks(checks: Checks, skill_invoked: bool | None) -> Finding:
-    """The finding on a cell whose sessions completed and whose answer was checked."""
-    if skill_invoked is False:
-        return Finding("measured", "skill-not-invoked", "the stream does not prove that the skill was used")
-    if checks.verify_passed is False:
-        return Finding("measured", "verify-failed", "the visible check failed")
-    if checks.oracle_passed is False:
-        return Finding("measured", "oracle-failed", _oracle_detail(checks.score))
-    if not checks.worked:
-        return Finding("measured", "no-work-produced", "the checks pass on a change of nothing")
-    return Finding("measured", None)
+def judge_checks(checks: Checks, skill_invoked: bool | None) -> tuple[Finding, ...]:
+    """The findings on a cell whose sessions completed and whose answer was checked: the first one counts."""
+    found: tuple[tuple[bool, Kind, str], ...] = (
+        (skill_invoked is False, "skill-not-invoked", "the stream does not prove that the skill was used"),
+        (checks.verify_passed is False, "verify-failed", f"the visible check {_failure(checks, 'verify')}"),
+        (checks.oracle_passed is False, "oracle-failed", _oracle_detail(checks)),
+        (not checks.worked, "no-work-produced", "the checks pass on a change of nothing"),
+    )
+    findings = tuple(Finding("measured", kind, detail) for applies, kind, detail in found if applies)
+    return findings or (Finding("measured", None),)
 
 
 def review_passed(score: ReviewScore) -> bool:
@@ -110,9 +112,23 @@ def outcome(
     )
 
 
-def _oracle_detail(score: ReviewScore | None) -> str:
+def _failure(checks: Checks, name: str) -> str:
+    """How a check failed: in the words of its tests, or because it did not come to its end."""
+    match checks.ends.get(name):
+        case End.TIMEOUT:
+            return "did not end within the time limit"
+        case End.OVERFLOW:
+            return "printed too much and was stopped"
+        case End.KILLED:
+            return "was killed"
+        case _:
+            return "failed"
+
+
+def _oracle_detail(checks: Checks) -> str:
+    score = checks.score
     if score is None:
-        return "the hidden oracle failed"
+        return f"the hidden oracle {_failure(checks, 'oracle')}"
     verdict = "right" if score.verdict_right else "wrong"
     return (
         f"{score.true_positives} found, {score.false_positives} invented, {score.false_negatives} missed, "

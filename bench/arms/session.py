@@ -23,7 +23,23 @@ MEGABYTE = 1024 * 1024
 LARGEST_ARTIFACT = 256 * 1024
 TRANSCRIPT_BYTES = 4 * MEGABYTE
 PLAN_TARGET = "/plan/plan.md"
-_COUNTING = '"$@"; code=$?; set -- /proc/[0-9]*; echo "processes: $#" >&2; exit $code'
+# Process 1 is the sandbox's own. One that is about to end, as helpers of an agent are, gets half a second for it.
+_COUNTING = """
+"$@"
+code=$?
+for pause in 0.1 0.1 0.1 0.1 0.1 ""; do
+  others=0
+  for place in /proc/[0-9]*; do
+    case $place in /proc/1 | /proc/$$) continue ;; esac
+    { read -r status < "$place/stat"; } 2> /dev/null || continue
+    case ${status##*") "} in Z* | X*) ;; *) others=$((others + 1)) ;; esac
+  done
+  [ "$others" -gt 0 ] && [ "$pause" ] || break
+  sleep "$pause"
+done
+echo "processes: $others" >&2
+exit "$code"
+"""
 _SURVIVORS = re.compile(rb"^processes: (\d{1,6})$", re.MULTILINE)
 ARTIFACT_NAMES = {"review": "review.json", "plan": "plan.md", "work": "notes.md"}
 
@@ -97,7 +113,7 @@ def run_session(
 
 def counting(argv: tuple[str, ...]) -> tuple[str, ...]:
     """A command that says at its end how many other processes its sandbox still holds: they are killed with it,
-    and a background writer is a sign of tampering. The first two are the sandbox's own and the shell.
+    and a background writer is a sign of tampering.
     """
     return ("/bin/sh", "-c", _COUNTING, "session", *argv)
 
@@ -105,7 +121,7 @@ def counting(argv: tuple[str, ...]) -> tuple[str, ...]:
 def survivors(stderr: bytes) -> int:
     """The number that `counting` printed last, 0 where there is none."""
     found = _SURVIVORS.findall(stderr)
-    return max(0, int(found[-1]) - 2) if found else 0
+    return int(found[-1]) if found else 0
 
 
 def _request(
@@ -121,7 +137,7 @@ def _request(
     return SessionRequest(
         name=name,
         kind=spec.kind,
-        prompt=f"{arm.prompts[name].rstrip()}\n\n{task.prompt.strip()}\n",
+        prompt=_prompt(arm.prompts[name], task),
         artifact=f"{place.layout.output}/{ARTIFACT_NAMES[spec.kind]}",
         skills=tuple(SkillPlace(skill, f"{root}/{skill}") for skill in session_skills(arm, spec)),
         tools=tuple(tool.place for tool in tools),
@@ -143,6 +159,12 @@ def _mounts(bench: Workbench, arm: Arm, task: Task, place: Place, spec: SessionS
         *((ReadOnly(place.plan, PLAN_TARGET),) if place.plan else ()),
         *dependency_mounts(task.dependencies, workspace),
     )
+
+
+def _prompt(how: str, task: Task) -> str:
+    """How the arm works, what the task is, and the check that an agent may run itself."""
+    check = f"\nThe result is checked with:\n\n    {task.verify}\n" if task.verify else ""
+    return f"{how.rstrip()}\n\n{task.prompt.strip()}\n{check}"
 
 
 def session_skills(arm: Arm, spec: SessionSpec) -> tuple[str, ...]:
@@ -190,16 +212,17 @@ def limits_of(config: Config) -> Limits:
     )
 
 
-def read_artifact(path: Path) -> bytes | None:
-    """The bytes of what an agent left, at most one over the limit; None for anything but a regular file."""
+def read_artifact(path: Path, most: int = LARGEST_ARTIFACT) -> bytes | None:
+    """The bytes of what an agent left, at most one over `most`; None for anything but a regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        return file.read(LARGEST_ARTIFACT + 1)
+        return file.read(most + 1)
 
 
 def check_place(bench: Workbench, task: Task, place: Place) -> CheckPlace:

@@ -5,35 +5,40 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.arms.session import Place, Session
+from bench.arms.session import Place, Session, read_artifact
 from bench.scoring import CheckResult, Left, Signs, command_words
 from bench.suite import CommandOracle, Task
-from bench.workspace import Change, Entry, Template, WorkingCopy
+from bench.workspace import Template, WorkingCopy
 
-# what git obeys in a repository although no tree holds it
-_GIT_HOOKS = (
-    "applypatch-msg", "commit-msg", "post-checkout", "post-commit", "post-index-change", "post-merge",
-    "pre-commit", "pre-push", "prepare-commit-msg", "reference-transaction", "fsmonitor-watchman",
+# what git carries out or obeys in a repository although no tree holds it
+_HOOKS = (
+    "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit",
+    "post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update", "pre-applypatch",
+    "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive",
+    "prepare-commit-msg", "proc-receive", "push-to-checkout", "reference-transaction", "sendemail-validate",
+    "update",
 )  # fmt: skip
-_GIT_FILES = (".git/config", ".git/info/attributes", ".git/objects/info/alternates")
+_REPOSITORY = (
+    ".git",  # a file that leads to another repository
+    ".git/config",
+    ".git/config.worktree",
+    ".git/info/attributes",
+    ".git/objects/info/alternates",
+    *(f".git/hooks/{hook}" for hook in _HOOKS),
+)
+_MOST_CONTENT = 16 * 1024 * 1024  # bytes that are read of all changed files, and of all files of a home
 _MOST_HOME_FILES = 10_000
 
 
 def read_signs(
-    place: Place,
-    template: Template,
-    task: Task,
-    change: Change,
-    sessions: list[Session],
-    checks: Mapping[str, CheckResult],
+    place: Place, template: Template, task: Task, sessions: list[Session], checks: Mapping[str, CheckResult]
 ) -> Signs:
     """All signs of one cell, once its checks have run."""
     oracle = task.oracle.command if isinstance(task.oracle, CommandOracle) else ""
     hidden = checks.get("oracle")
     return Signs(
-        left=tuple(_left(place.copy, entry) for entry in place.copy.entries()),
-        patch=change.patch,
-        home=tuple(_files_below(place.folder / "home")),
+        left=tuple(_changed(place.copy, template)),
+        home=tuple(_below(place.folder / "home")),
         repository=tuple(_obeyed_by_git(place.copy, template)),
         commands=command_words((task.verify, oracle)),
         ends={name: check.end for name, check in checks.items()},
@@ -43,32 +48,62 @@ def read_signs(
     )
 
 
-def _left(copy: WorkingCopy, entry: Entry) -> Left:
-    leaf = copy.leaf(entry.path)
-    mode = leaf.mode if leaf else 0
-    target = leaf.content.decode("utf-8", "backslashreplace") if leaf and stat.S_ISLNK(mode) else None
-    return Left(
-        path=entry.path.decode("utf-8", "backslashreplace"),
-        kind=entry.kind,
-        executable=stat.S_ISREG(mode) and bool(mode & 0o111),
-        link=target,
-    )
+def _changed(copy: WorkingCopy, template: Template) -> Iterator[Left]:
+    """The changed paths; once too much was read, without what is in them."""
+    room = _MOST_CONTENT
+    for entry in copy.entries():
+        leaf = copy.leaf(entry.path) if room > 0 and entry.kind in ("added", "modified") else None
+        known = room > 0 and entry.kind == "modified"
+        before = _bytes(template.tree / os.fsdecode(entry.path)) if known else b""
+        room -= len(leaf.content if leaf else b"") + len(before)
+        is_link = leaf is not None and stat.S_ISLNK(leaf.mode)
+        yield Left(
+            path=_text(entry.path),
+            kind=entry.kind,
+            executable=leaf is not None and leaf.mode & 0o111 != 0,
+            link=_text(leaf.content) if leaf and is_link else None,
+            before=before,
+            after=leaf.content if leaf and not is_link else b"",
+        )
 
 
-def _obeyed_by_git(copy: WorkingCopy, template: Template) -> Iterator[str]:
-    for name in (*_GIT_FILES, *(f".git/hooks/{hook}" for hook in _GIT_HOOKS)):
-        original = template.tree / name
-        before = original.read_bytes() if original.is_file() else None
-        if copy.read(name) != before:
-            yield name
+def _below(home: Path) -> Iterator[Left]:
+    """The files and links below a home; never through a link, not without end, nor more than some content."""
+    room = _MOST_CONTENT
+    for number, path in enumerate(_leaves(home)):
+        if number == _MOST_HOME_FILES:
+            return
+        status = path.lstat()
+        content = _bytes(path) if room > 0 else b""
+        room -= len(content)
+        is_link = stat.S_ISLNK(status.st_mode)
+        yield Left(
+            path=_text(os.fsencode(path.relative_to(home))),
+            kind="added" if is_link or stat.S_ISREG(status.st_mode) else "special",
+            executable=stat.S_ISREG(status.st_mode) and status.st_mode & 0o111 != 0,
+            link=_text(os.fsencode(path.readlink())) if is_link else None,
+            after=content,
+        )
 
 
-def _files_below(folder: Path) -> Iterator[str]:
-    """The files below a home, by relative path; never through a link, and not without end."""
-    seen = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            yield os.path.relpath(os.path.join(parent, name), folder)
-            seen += 1
-            if seen >= _MOST_HOME_FILES:
-                return
+def _leaves(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        yield from (Path(parent) / name for name in (*names, *links))
+
+
+def _obeyed_by_git(copy: WorkingCopy, template: Template) -> Iterator[Left]:
+    for name in _REPOSITORY:
+        before, after = _bytes(template.tree / name), copy.read(name) or b""
+        if after != before:
+            yield Left(path=name, kind="modified", before=before, after=after)
+
+
+def _bytes(path: Path) -> bytes:
+    """What a file holds; nothing for one that is too large to be looked into, or that is none."""
+    content = read_artifact(path, _MOST_CONTENT) or b""
+    return content if len(content) <= _MOST_CONTENT else b""
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")

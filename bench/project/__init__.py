@@ -1,5 +1,6 @@
 """A project on disk: the embedded starter, and the folders of its runs."""
 
+from bench.project.finding import find_run
 from bench.project.runs import RUNS, RunFolder, create_run, list_runs, removed_if_refused
 from bench.project.starter import STARTER_TAG, unpack_starter
 
@@ -8,6 +9,7 @@ __all__ = [
     "STARTER_TAG",
     "RunFolder",
     "create_run",
+    "find_run",
     "list_runs",
     "removed_if_refused",
     "unpack_starter",

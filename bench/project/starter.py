@@ -61,7 +61,6 @@ def _move(staged: Path, target: Path) -> None:
 
 def _commit(folder: Path) -> None:
     """Make the folder a repository with one commit; `runs/` stays out of it."""
-    (folder / ".gitignore").write_text("/runs/\n__pycache__/\n")
     for arguments in (
         ("init", "-q", "-b", "main"),
         ("add", "-A"),

@@ -18,6 +18,7 @@ from bench.sandbox.protocol import (
     SandboxFactory,
     Writable,
 )
+from bench.sandbox.terminal import open_shell
 
 __all__ = [
     "BUBBLEWRAP",
@@ -38,5 +39,6 @@ __all__ = [
     "Writable",
     "containment_refusal",
     "open_sandbox",
+    "open_shell",
     "python_mounts",
 ]

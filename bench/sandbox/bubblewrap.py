@@ -160,7 +160,7 @@ class Bubblewrap:
             keep=command.keep,
             most_output=command.most_output,
             stdin=command.stdin,
-            inherit=descriptors.handed,
+            inherit=(*descriptors.handed, *command.inherit),
         )
 
     def _options(self, command: Command, descriptors: Descriptors, namespace: Namespace) -> list[str]:

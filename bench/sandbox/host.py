@@ -9,7 +9,6 @@ from pathlib import Path
 from bench.cancellation import Cancellation
 from bench.config import SandboxConfig
 from bench.digest import digest_json
-from bench.sandbox.descriptors import Descriptors
 from bench.sandbox.gated import Gated
 from bench.sandbox.limits import Limiter, host_limiter
 from bench.sandbox.outcome import result_of
@@ -69,22 +68,20 @@ class Host:
         """Run a command as it is. Its environment gets `MARK` in addition."""
         mark = secrets.token_hex(16)
         environment = {**command.environment, "PWD": command.directory, MARK: mark}
-        with self._limiter.begin(command.limits) as confinement, Descriptors() as descriptors:
-            gated = Gated(descriptors, command.argv, environment)
-            launch = Launch(
-                argv=gated.program,
-                environment={},
-                directory=command.directory,
-                seconds=command.seconds,
-                keep=command.keep,
-                most_output=command.most_output,
-                stdin=command.stdin,
-                inherit=descriptors.handed,
-            )
+        gated = Gated(command.argv, environment, command.stdin)
+        launch = Launch(
+            argv=gated.argv,
+            environment=environment,
+            directory=command.directory,
+            seconds=command.seconds,
+            keep=command.keep,
+            most_output=command.most_output,
+            stdin=gated.stdin,
+        )
+        with self._limiter.begin(command.limits) as confinement:
 
             def own(pid: int) -> ProcessTree:
-                confinement.admit(pid)
-                gated.enter()
+                confinement.admit(pid)  # nothing is sent to its input before, so the gate is still closed
                 return ProcessTree(pid, f"{MARK}={mark}".encode(), confinement.members)
 
             finished = run_process(launch, own, cancellation, observe)

@@ -62,7 +62,7 @@ class Limits(Struct, frozen=True):
 class Command(Struct, frozen=True, kw_only=True):
     """One command to confine. It gets `environment`, PWD and nothing else. `seconds` is its wall-clock limit;
     `keep` how many bytes of the head and of the tail of each output stream are kept; `most_output` how many
-    both streams together may hold before it is stopped.
+    both streams together may hold before it is stopped. `inherit` are descriptors of ours that it keeps.
     """
 
     argv: tuple[str, ...]
@@ -74,6 +74,7 @@ class Command(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     keep: int = 32 * 1024
     most_output: int = 64 * 1024 * 1024
+    inherit: tuple[int, ...] = ()
 
 
 class End(StrEnum):
@@ -136,6 +137,12 @@ class Layout(Struct, frozen=True):
     def seen(self, source: Path, target: str) -> str:
         """The path of a mounted host file inside: `target`, or the host's own path where nothing is mounted."""
         return target if self.contained else str(source)
+
+    def directory(self, mount: Mount) -> str:
+        """Where a command finds what `mount` mounts."""
+        return (
+            self.seen(mount.source, mount.target) if isinstance(mount, ReadOnly | Writable) else mount.target
+        )
 
 
 class Sandbox(Protocol):

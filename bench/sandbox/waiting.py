@@ -1,5 +1,6 @@
 """Waiting for processes by their descriptors: no polling, and no mistaking one process for another."""
 
+import errno
 import os
 import select
 import signal
@@ -33,8 +34,10 @@ def send(handle: int, number: signal.Signals) -> None:
 
 
 def open_process(pid: int) -> int | None:
-    """A pidfd of a process, or None if there is none."""
+    """A pidfd of a process, or None if there is none, or only a thread of this number."""
     try:
         return os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
+    except OSError as error:
+        if error.errno in (errno.ESRCH, errno.EINVAL, errno.ENOENT):
+            return None
+        raise

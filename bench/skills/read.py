@@ -1,7 +1,7 @@
 """Reads skills from their folders."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bench.digest import digest_files
 from bench.errors import SkillError
@@ -14,6 +14,8 @@ from bench.text import did_you_mean
 MOST_FILES = 256
 MOST_ENTRIES = 1024
 MOST_BYTES = 4 << 20
+# what a transaction on a skill's files is called while it runs
+UNFINISHED = ".incumbent-"
 
 
 def read_skill(root_folder: Path, name: str) -> Skill:
@@ -84,6 +86,8 @@ def _entry_problems(entries: tuple[Entry, ...]) -> Iterator[str]:
         if entry.kind not in ("file", "folder"):
             yield f"{shown(entry.path)} is a {'symbolic link' if entry.kind == 'link' else 'special file'}"
             continue
+        if PurePosixPath(entry.path).name.startswith(UNFINISHED):
+            yield f"{shown(entry.path)} was left by an `evolve apply` that was cut off; run it again, it says what to do"
         try:
             check_path(entry.path)
         except Refused as refusal:

@@ -1,7 +1,16 @@
 """Plan, schedule, execute."""
 
+from bench.sweep.again import Measured, arms_again, differences, find_cell, open_measured
 from bench.sweep.breaker import Breaker
-from bench.sweep.ground import Ground, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
+from bench.sweep.ground import (
+    Ground,
+    canonical_skills,
+    make_arms,
+    measure_plan,
+    open_ground,
+    open_workbench,
+    seal_plan,
+)
 from bench.sweep.model import Plan
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
@@ -12,15 +21,21 @@ from bench.sweep.sweep import SweepResult, run_sweep
 __all__ = [
     "Breaker",
     "Ground",
+    "Measured",
     "Plan",
     "SweepResult",
+    "arms_again",
     "canonical_skills",
     "check_cells",
+    "differences",
+    "find_cell",
     "make_arms",
     "make_plan",
     "measure_plan",
     "open_ground",
+    "open_measured",
     "open_scratch",
+    "open_workbench",
     "run_ordered",
     "run_sweep",
     "seal_plan",

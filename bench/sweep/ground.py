@@ -74,7 +74,7 @@ def open_ground(
     """Everything that can be checked before a cell is paid has been, once this yields."""
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
-    agent = create_agent(config.agent)
+    agent = create_agent(config.agent, root)
     prompts = {
         spec.prompt: read_prompt(spec.prompt, root, config_dirs)
         for arm in config.arms.values()
@@ -212,7 +212,13 @@ def measure_plan(
 ) -> SweepResult:
     """Seal the plan in `folder`, measure it, and leave its rows there."""
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
-    bench = Workbench(
+    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects))
+    return run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)
+
+
+def open_workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: ObjectStore) -> Workbench:
+    """What the cells of a plan share; what they leave goes to `store`."""
+    return Workbench(
         config=ground.config,
         root=ground.root,
         generation=plan.generation,
@@ -224,10 +230,9 @@ def measure_plan(
         agent=ground.agent,
         tasks={task.id: task for task in ground.tasks},
         arms=arms,
-        store=ObjectStore(run.objects),
+        store=store,
         redactor=ground.redactor,
         scratch=ground.scratch,
         harness=ground.harness,
         cpu=ground.cpu,
     )
-    return run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)

@@ -10,7 +10,7 @@ from bench.arms import confined_environment, dependency_mounts, limits_of
 from bench.cancellation import Cancellation
 from bench.config import Config
 from bench.environments import EnvironmentSource
-from bench.sandbox import Command, Layout, Mount, ProcessResult, ReadOnly, Sandbox, Writable
+from bench.sandbox import Command, Mount, ProcessResult, Sandbox, Writable
 from bench.suite import Suite, Task
 from bench.workspace import Workspaces
 
@@ -41,7 +41,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
         return self.sandbox.run(
             Command(
                 argv=("/bin/sh", "-c", command),
-                directory=_directory(layout, copy),
+                directory=layout.directory(copy),
                 environment=confined_environment(layout, opened) | {"OUTPUT": layout.output},
                 mounts=(
                     copy,
@@ -55,8 +55,3 @@ class Workshop(Struct, frozen=True, kw_only=True):
             ),
             self.cancellation,
         )
-
-
-def _directory(layout: Layout, copy: Mount) -> str:
-    """Where the copy is, as the command sees it."""
-    return layout.seen(copy.source, copy.target) if isinstance(copy, ReadOnly | Writable) else copy.target

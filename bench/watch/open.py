@@ -7,15 +7,20 @@ from bench.watch.lines import PlainLines
 from bench.watch.stream import JsonStream
 
 
-class _Both:
-    """Tells several watchers."""
+class _Watchers:
+    """Tells several watchers. One that cannot write any more (a closed pipe, a full disk) is dropped: nobody's
+    watching may stop a sweep.
+    """
 
     def __init__(self, *watchers: Watcher) -> None:
-        self._watchers = watchers
+        self._watchers = list(watchers)
 
     def see(self, event: Event) -> None:
-        for watcher in self._watchers:
-            watcher.see(event)
+        for watcher in tuple(self._watchers):
+            try:
+                watcher.see(event)
+            except OSError:
+                self._watchers.remove(watcher)
 
     def close(self) -> None:
         for watcher in self._watchers:
@@ -25,7 +30,7 @@ class _Both:
 def open_watcher(out: TextIO, *, quiet: bool, stream: BinaryIO | None) -> Watcher:
     """The watcher of a command whose progress goes to `out`, and whose events to `stream`, if it is given."""
     person = _person(out, quiet=quiet)
-    return person if stream is None else _Both(person, JsonStream(stream))
+    return _Watchers(person) if stream is None else _Watchers(person, JsonStream(stream))
 
 
 def _person(out: TextIO, *, quiet: bool) -> Watcher:

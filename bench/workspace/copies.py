@@ -9,7 +9,7 @@ from bench.errors import WorkspaceError
 from bench.sandbox import Layered, Mount, ReadOnly, Writable
 from bench.workspace.changes import entries_between
 from bench.workspace.folders import CopyFile, clone_file, copy_file, copy_folder
-from bench.workspace.paths import relative
+from bench.workspace.paths import readable, relative
 from bench.workspace.placing import place_file
 from bench.workspace.protocol import Entry, Leaf, Template
 from bench.workspace.removal import remove_trees
@@ -41,7 +41,7 @@ class PlainCopy:
             self._placed.add(path)
 
     def read(self, path: str) -> bytes | None:
-        leaf = self._current.read(relative(path, "a path to read"))
+        leaf = self._current.read(readable(path))
         return None if leaf is None or leaf.mode == LINK else leaf.content
 
     def leaf(self, path: bytes) -> Leaf | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.sandbox import Layered, Mount
 from bench.workspace.changes import entries_between
-from bench.workspace.paths import relative
+from bench.workspace.paths import readable, relative
 from bench.workspace.placing import place_file
 from bench.workspace.protocol import Entry, Leaf, Template
 from bench.workspace.removal import remove_trees
@@ -35,7 +35,7 @@ class OverlayCopy:
             self._placed.add(path)
 
     def read(self, path: str) -> bytes | None:
-        wanted = relative(path, "a path to read")
+        wanted = readable(path)
         leaf = self._current.read(wanted)
         if leaf is None and not self._hidden(wanted):
             leaf = self._original.read(wanted)

@@ -31,7 +31,7 @@ def is_patchable(path: bytes) -> bool:
 
 def checked(path: bytes, what: str) -> bytes:
     """`path`, or WorkspaceError if it could lead out of its tree or into a `.git`. `what` begins the message."""
-    if any(part in _FORBIDDEN for part in path.split(b"/")) or b"\0" in path or is_repository_part(path):
+    if _leads_out(path) or is_repository_part(path):
         raise WorkspaceError(
             f"{what}: {shown(path)!r} is not a path inside a tree (relative, without '.', '..' and '.git')"
         )
@@ -41,6 +41,20 @@ def checked(path: bytes, what: str) -> bytes:
 def relative(text: str, what: str) -> bytes:
     """A path of the harness as bytes, checked; a slash at its end is dropped."""
     return checked(text.removesuffix("/").encode("utf-8", "surrogateescape"), what)
+
+
+def readable(text: str) -> bytes:
+    """A path of the harness to read from, which may lie in a `.git`; WorkspaceError if it could lead elsewhere."""
+    path = text.encode("utf-8", "surrogateescape")
+    if _leads_out(path):
+        raise WorkspaceError(
+            f"a path to read: {shown(path)!r} is not inside a tree (relative, without '.' and '..')"
+        )
+    return path
+
+
+def _leads_out(path: bytes) -> bool:
+    return any(part in _FORBIDDEN for part in path.split(b"/")) or b"\0" in path
 
 
 def is_within(path: bytes, prefixes: Collection[bytes]) -> bool:

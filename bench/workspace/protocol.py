@@ -67,7 +67,7 @@ class WorkingCopy(Protocol):
         ...
 
     def read(self, path: str) -> bytes | None:
-        """The current bytes of a regular file of the copy, never through a link; None if there is none."""
+        """The current bytes of a regular file of the copy or its `.git`, never through a link; None if there is none."""
         ...
 
     def leaf(self, path: bytes) -> Leaf | None:

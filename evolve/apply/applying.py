@@ -9,7 +9,7 @@ from bench.skills import Skill, apply_overlay
 from evolve.apply.difference import unified
 from evolve.apply.evidence import admission_problems, integrity_problems
 from evolve.apply.folders import Folders, parent_of
-from evolve.apply.ground import digests_of, drift_problems, read_canonical, target_problems
+from evolve.apply.ground import digests_of, drift_problems, measured_skills, read_canonical, target_problems
 from evolve.apply.leftovers import refuse_leftovers
 from evolve.apply.lineage import lineage
 from evolve.apply.model import ApplySummary, Change, Purpose, Tools
@@ -50,7 +50,8 @@ def _check_mirrors(
 ) -> None:
     """Refuse if the skills hold the promotion, but a mirror does not."""
     heading = f"run {promoted.run.id} is applied to the skills themselves, but not everywhere:"
-    refuse(heading, target_problems(folders, targets, canonical, promoted.config.skills))
+    files = {name: skill.files for name, skill in canonical.items()}
+    refuse(heading, target_problems(folders, targets, files, promoted.config.skills))
 
 
 def _admitted(
@@ -74,10 +75,10 @@ def _planned(
     """What must change in a working tree that is the measured one."""
     promoted, base = runs[-1], runs[0].generations[0].base
     specs = promoted.config.skills
-    as_measured = {name: skill for name, skill in canonical.items() if skill.digest == base[name]}
+    measured = measured_skills(folders.root, specs, canonical, base)
     problems = [
-        *drift_problems(folders.root, specs, canonical, base),
-        *target_problems(folders, targets, as_measured, specs),
+        *drift_problems(specs, canonical, measured),
+        *target_problems(folders, targets, measured, specs),
     ]
     refuse(
         f"run {promoted.run.id} cannot be applied to the working tree as it is; nothing was changed:",

@@ -29,4 +29,7 @@ def explained(error: OSError, path: str) -> ApplyError:
             f"{path}: this system or its filesystem cannot exchange two files in one instant ({error.strerror})\n"
             "  apply on Linux and a local filesystem (ext4, xfs, btrfs or tmpfs)"
         )
-    return ApplyError(f"{path}: {error.strerror or error}")
+    said = f"{path}: {error.strerror or error}"
+    if isinstance(error, PermissionError):
+        said += "\n  apply as the user that owns the file and may write into its folder"
+    return ApplyError(said)

@@ -12,6 +12,8 @@ from evolve.apply.measured import drift_between, measured_files
 from evolve.apply.problems import Problem
 from evolve.apply.targets import Target
 
+Files = Mapping[str, bytes]
+
 
 def read_canonical(folders: Folders, config: Config, names: Mapping[str, str]) -> dict[str, Skill]:
     """The named skills as they lie in the project now. SkillError says what is wrong with one."""
@@ -23,23 +25,32 @@ def digests_of(skills: Mapping[str, Skill]) -> dict[str, str]:
     return {name: skill.digest for name, skill in skills.items()}
 
 
-def drift_problems(
+def measured_skills(
     root: Path, specs: Mapping[str, SkillSpec], canonical: Mapping[str, Skill], base: Mapping[str, str]
+) -> dict[str, Files | None]:
+    """The files of each skill as they were measured: as they are now, else out of git; None where nobody knows."""
+    return {
+        name: skill.files
+        if skill.digest == base[name]
+        else measured_files(root, _folder(specs, name), base[name])
+        for name, skill in canonical.items()
+    }
+
+
+def drift_problems(
+    specs: Mapping[str, SkillSpec], canonical: Mapping[str, Skill], measured: Mapping[str, Files | None]
 ) -> Iterator[Problem]:
     """Each file of a skill that is not as it was measured."""
     for name, skill in canonical.items():
-        if skill.digest == base[name]:
-            continue
-        folder = str(PurePosixPath(specs[name].root) / name)
-        measured = measured_files(root, folder, base[name])
-        if measured is None:
+        folder, files = _folder(specs, name), measured[name]
+        if files is None:
             yield Problem(
                 f"the skill `{name}` in {folder} is not the one that was measured; which of its files changed "
                 "cannot be told, because the measured state is in no commit",
                 f"see `git log -p -- {folder}`; put back what was measured, or measure it as it is now: evolve",
             )
             continue
-        for drift in drift_between(measured, skill.files):
+        for drift in drift_between(files, skill.files):
             yield Problem(
                 f"{folder}/{drift} since it was measured",
                 "put it back (git shows how: `git log -p`), or measure the skill as it is now: evolve",
@@ -49,13 +60,10 @@ def drift_problems(
 def target_problems(
     folders: Folders,
     targets: tuple[Target, ...],
-    expected: Mapping[str, Skill],
+    expected: Mapping[str, Files | None],
     specs: Mapping[str, SkillSpec],
 ) -> Iterator[Problem]:
-    """Each destination that is not a regular file, or has not the bytes of the skill that is expected there.
-
-    The bytes of a skill that is not `expected` are not looked at.
-    """
+    """Each destination that is not a regular file, and each mirror that has not the expected bytes of its skill."""
     for target in targets:
         try:
             state = read_state(folders.hold(parent_of(target.path)), name_of(target.path))
@@ -65,9 +73,14 @@ def target_problems(
                 "put a regular file there, equal to the skill's own; applying replaces files, it never makes them",
             )
             continue
-        if target.skill in expected and state.content != expected[target.skill].files[target.within]:
-            original = str(PurePosixPath(specs[target.skill].root) / target.skill / target.within)
+        files = expected[target.skill]
+        if target.mirror and files is not None and state.content != files.get(target.within):
+            original = f"{_folder(specs, target.skill)}/{target.within}"
             yield Problem(
                 f"{target.path} is not equal to {original}: a drifted mirror",
                 f"make them equal, then try again: cp {shlex.quote(original)} {shlex.quote(target.path)}",
             )
+
+
+def _folder(specs: Mapping[str, SkillSpec], skill: str) -> str:
+    return str(PurePosixPath(specs[skill].root) / skill)

@@ -1,5 +1,6 @@
 """The files of a skill as they were measured, looked for in the repository's history by their digest."""
 
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -64,8 +65,11 @@ def _contents(root: Path, blobs: Sequence[bytes]) -> list[bytes]:
 
 
 def _git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
+    # A hook of another repository would point git there.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(
         (*_GIT, "-C", str(root), *arguments),
+        env=inherited | {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
         input=given,
         capture_output=True,
         check=True,

@@ -33,7 +33,12 @@ def apply_command(options: argparse.Namespace, say: Callable[[str], None]) -> Ex
         tools = Tools(
             exchange=exchange_entries, observe=observe, token=secrets.token_hex(4), now=datetime.now(UTC)
         )
-        _show(work(root, run, tools, dry_run=options.dry_run), options, say)
+        try:
+            summary = work(root, run, tools, dry_run=options.dry_run)
+        except KeyboardInterrupt:
+            say("stopped: nothing was changed")
+            raise
+        _show(summary, options, say)
     return ExitCode.VERDICT
 
 

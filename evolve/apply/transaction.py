@@ -89,7 +89,9 @@ def _go_back(folders: Folders, failure: BaseException, purpose: Purpose, tools: 
     if problems:
         raise recovery_error(folders, _said(failure), state, problems, purpose, tools) from failure
     if isinstance(failure, OSError | UserError):
-        raise ApplyError(f"{_said(failure)}\n  nothing was changed: all files are as they were") from failure
+        raise ApplyError(
+            f"{_said(failure)}\n  nothing was applied: every file is as it was, or as somebody changed it meanwhile"
+        ) from failure
 
 
 def _clean_published(folders: Folders, staged: Sequence[Staged], purpose: Purpose, tools: Tools) -> None:

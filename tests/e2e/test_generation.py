@@ -92,7 +92,8 @@ def test_bench_measures_the_arms_without_evolving(project: Path) -> None:
     assert {row.identity.arm for row in rows} == {"no_skill", "review"}
     assert len(rows) == done.json["cells"]
     report = Path(done.json["report"]).read_text()
-    assert "no_skill" in report and "Provenance" in report
+    assert "no_skill" in report
+    assert "Provenance" in report
 
 
 def test_the_same_configuration_measures_the_same_scores(project: Path) -> None:
@@ -116,5 +117,5 @@ def test_events_are_a_stream_of_json_lines_from_start_to_end(project: Path) -> N
     assert done.code == 0, done.err
     events = [json.loads(line) for line in (project / "events").read_text().splitlines()]
     names = [event["event"] for event in events]
-    assert names[0] == "run-started" and names[-1] == "run-finished"
+    assert (names[0], names[-1]) == ("run-started", "run-finished")
     assert names.count("cell-finished") == names.count("cell-started") == events[1]["cells"]

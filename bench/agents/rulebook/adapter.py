@@ -71,7 +71,7 @@ class _RulebookFactory:
 
     options_schema: Mapping[str, Any] = {"type": "object", "additionalProperties": False}
 
-    def create(self, config: AgentConfig) -> Rulebook:  # noqa: ARG002 - the protocol of factories
+    def create(self, config: AgentConfig, root: Path) -> Rulebook:  # noqa: ARG002 - the protocol of factories
         return Rulebook(find_ast_grep())
 
 

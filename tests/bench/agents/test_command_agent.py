@@ -45,7 +45,7 @@ def config(program: Path, **options: Any) -> AgentConfig:
 
 
 def test_a_contained_session_sees_the_program_under_its_place_inside(program: Path) -> None:
-    command = create_agent(config(program, arguments=["--fast"])).command(REQUEST, INSIDE)
+    command = create_agent(config(program, arguments=["--fast"]), Path("/")).command(REQUEST, INSIDE)
 
     assert command.argv == ("/opt/agent/agent.py", "--fast")
     assert ReadOnly(program, "/opt/agent/agent.py") in command.mounts
@@ -54,18 +54,18 @@ def test_a_contained_session_sees_the_program_under_its_place_inside(program: Pa
 
 
 def test_without_containment_the_program_is_started_where_it_lies(program: Path) -> None:
-    assert create_agent(config(program)).command(REQUEST, HOST).argv == (str(program),)
+    assert create_agent(config(program), Path("/")).command(REQUEST, HOST).argv == (str(program),)
 
 
 def test_a_python_program_gets_this_interpreter_isolated_and_without_packages(program: Path) -> None:
-    command = create_agent(config(program, python=True, arguments=["x"])).command(REQUEST, HOST)
+    command = create_agent(config(program, python=True, arguments=["x"]), Path("/")).command(REQUEST, HOST)
 
     assert Path(command.argv[0]).resolve() == Path(sys.executable).resolve()
     assert command.argv[1:] == ("-I", "-S", str(program), "x")
 
 
 def test_what_it_starts_follows_the_contract_and_its_own_parser_reads_it(program: Path) -> None:
-    agent = create_agent(config(program, python=True, arguments=["x", "y z"]))
+    agent = create_agent(config(program, python=True, arguments=["x", "y z"]), Path("/"))
     command = agent.command(REQUEST, HOST)
     done = subprocess.run(command.argv, input=command.stdin, capture_output=True, env={}, check=True)
 
@@ -82,14 +82,15 @@ def test_mounts_of_the_user_are_read_only_and_at_the_targets_that_the_user_chose
     (tmp_path / "library").mkdir()
     mounts = {"library": {"source": str(tmp_path / "library"), "target": "/opt/library"}}
 
-    command = create_agent(config(program, mounts=mounts)).command(REQUEST, INSIDE)
+    command = create_agent(config(program, mounts=mounts), Path("/")).command(REQUEST, INSIDE)
 
     assert ReadOnly(tmp_path / "library", "/opt/library") in command.mounts
 
 
 def test_what_the_user_declares_is_what_the_harness_believes(program: Path) -> None:
     agent = create_agent(
-        config(program, version="3", deterministic=True, calls_model=True, skill_root=".agent/skills")
+        config(program, version="3", deterministic=True, calls_model=True, skill_root=".agent/skills"),
+        Path("/"),
     )
 
     assert (agent.name, agent.version) == ("command", "3")
@@ -97,39 +98,39 @@ def test_what_the_user_declares_is_what_the_harness_believes(program: Path) -> N
 
 
 def test_nothing_is_believed_that_was_not_declared(program: Path) -> None:
-    agent = create_agent(config(program))
+    agent = create_agent(config(program), Path("/"))
 
     assert (agent.deterministic, agent.calls_model) == (False, False)
 
 
 def test_another_program_or_another_option_is_another_agent(program: Path) -> None:
-    first = create_agent(config(program)).digest
-    other = create_agent(config(program, arguments=["--fast"])).digest
+    first = create_agent(config(program), Path("/")).digest
+    other = create_agent(config(program, arguments=["--fast"]), Path("/")).digest
     program.write_text(program.read_text() + "\n")
 
-    assert len({first, other, create_agent(config(program)).digest}) == 3
+    assert len({first, other, create_agent(config(program), Path("/")).digest}) == 3
 
 
 def test_a_program_that_does_not_exist_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="no-agent, which does not exist"):
-        create_agent(config(tmp_path / "no-agent"))
+        create_agent(config(tmp_path / "no-agent"), Path("/"))
 
 
 def test_a_mount_that_does_not_exist_is_refused_before_anything_runs(program: Path, tmp_path: Path) -> None:
     mounts = {"library": {"source": str(tmp_path / "nowhere"), "target": "/opt/library"}}
 
     with pytest.raises(AgentError, match="nowhere, which does not exist"):
-        create_agent(config(program, mounts=mounts))
+        create_agent(config(program, mounts=mounts), Path("/"))
 
 
 def test_a_folder_is_no_program(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="must be a file"):
-        create_agent(config(tmp_path))
+        create_agent(config(tmp_path), Path("/"))
 
 
 def test_an_agent_that_nobody_registered_is_refused() -> None:
     with pytest.raises(ExtensionError, match=r"'rulebok'.*did you mean 'rulebook'"):
-        create_agent(AgentConfig(name="rulebok"))
+        create_agent(AgentConfig(name="rulebok"), Path("/"))
 
 
 def test_the_schema_of_the_options_knows_every_option_and_no_other() -> None:
@@ -140,14 +141,14 @@ def test_the_schema_of_the_options_knows_every_option_and_no_other() -> None:
 
 
 def test_the_built_in_agent_is_deterministic_and_calls_no_model() -> None:
-    agent = RULEBOOK.create(AgentConfig(name="rulebook"))
+    agent = RULEBOOK.create(AgentConfig(name="rulebook"), Path("/"))
 
     assert (agent.deterministic, agent.calls_model) == (True, False)
 
 
 @pytest.mark.parametrize("layout", [INSIDE, HOST])
 def test_the_built_in_agent_brings_everything_that_it_starts(layout: Layout) -> None:
-    command = RULEBOOK.create(AgentConfig(name="rulebook")).command(REQUEST, layout)
+    command = RULEBOOK.create(AgentConfig(name="rulebook"), Path("/")).command(REQUEST, layout)
 
     shown = {mount.target for mount in command.mounts if isinstance(mount, ReadOnly)}
     for argument in (each for each in command.argv if each.startswith("/")):
@@ -155,6 +156,6 @@ def test_the_built_in_agent_brings_everything_that_it_starts(layout: Layout) -> 
 
 
 def test_the_built_in_agent_is_the_same_agent_each_time_it_is_made() -> None:
-    digests = {RULEBOOK.create(AgentConfig(name="rulebook")).digest for _ in range(2)}
+    digests = {RULEBOOK.create(AgentConfig(name="rulebook"), Path("/")).digest for _ in range(2)}
 
     assert len(digests) == 1

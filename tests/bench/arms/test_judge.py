@@ -174,7 +174,7 @@ def test_the_skills_were_invoked_exactly_if_each_was_used_in_some_session(
 def test_a_checked_answer_is_always_a_measurement(
     checks: Checks, skill_invoked: bool | None, kind: str | None
 ) -> None:
-    found = judge_checks(checks, skill_invoked)
+    found, *_ = judge_checks(checks, skill_invoked)
 
     assert (found.status, found.kind) == ("measured", kind)
 
@@ -182,7 +182,7 @@ def test_a_checked_answer_is_always_a_measurement(
 def test_a_wrong_review_says_what_was_wrong_with_it() -> None:
     wrong = score(wrong=1, missed=3, verdict_right=False)
 
-    found = judge_checks(Checks(score=wrong, oracle_passed=review_passed(wrong)), skill_invoked=True)
+    (found,) = judge_checks(Checks(score=wrong, oracle_passed=review_passed(wrong)), skill_invoked=True)
 
     assert found.detail == "2 found, 1 invented, 3 missed, verdict wrong"
 

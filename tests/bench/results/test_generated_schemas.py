@@ -17,7 +17,7 @@ SCHEMAS = Path(__file__).parents[3] / "schemas"
 @pytest.mark.parametrize(("name", "schema"), [("row", row_schema()), ("review", review_schema())])
 def test_the_published_schema_is_the_one_of_the_structs(name: str, schema: dict[str, Any]) -> None:
     stored = (SCHEMAS / f"{name}.schema.json").read_bytes()
-    assert stored == schema_bytes(schema), "run: python -m bench.results schemas"
+    assert stored == schema_bytes(schema), "run: python -m evolve.schemas schemas"
 
 
 @pytest.mark.parametrize("schema", [row_schema(), review_schema()])

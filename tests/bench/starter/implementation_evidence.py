@@ -74,13 +74,17 @@ class Rules:
         }
 
 
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def implementation_tasks() -> list[Mapping[str, Any]]:
-    tasks = yaml.safe_load((SUITE / "suite.yaml").read_text(encoding="utf-8"))["tasks"]
+    tasks = yaml.safe_load(read(SUITE / "suite.yaml"))["tasks"]
     return [task for task in tasks if "command" in task["oracle"]]
 
 
 def learnings() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in QUEUE.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in read(QUEUE).splitlines()]
 
 
 def rule_texts() -> dict[str, list[str]]:

@@ -7,7 +7,15 @@ from typing import get_args
 import msgspec
 import pytest
 
-from bench.watch import CellStarted, Event, JsonStream, Noted, PlainLines, RunFinished, open_watcher
+from bench.watch import (
+    CellStarted,
+    Event,
+    JsonStream,
+    Noted,
+    RunFinished,
+    SweepStarted,
+    open_watcher,
+)
 
 
 class Terminal(io.StringIO):
@@ -65,13 +73,31 @@ def test_people_and_programs_are_told_the_same_run() -> None:
     assert json.loads(stream.getvalue()) == {"event": "noted", "message": "hello"}
 
 
-def test_only_a_terminal_that_is_not_quiet_gets_a_table() -> None:
-    def watches(out: io.StringIO, *, quiet: bool) -> str:
-        return type(open_watcher(out, quiet=quiet, stream=None)).__name__
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "table"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_only_a_terminal_that_is_not_quiet_gets_a_table(terminal: bool, quiet: bool, table: bool) -> None:
+    out = Terminal() if terminal else io.StringIO()
+    watcher = open_watcher(out, quiet=quiet, stream=None)
 
-    assert watches(Terminal(), quiet=False) == "LiveTable"
-    assert watches(Terminal(), quiet=True) == PlainLines.__name__
-    assert watches(io.StringIO(), quiet=False) == PlainLines.__name__
+    watcher.see(SweepStarted(generation=1, cells=2, tasks=1, arms=("review", "no_skill"), plan="p"))
+    watcher.close()
+
+    assert ("running:" in out.getvalue()) is table
+
+
+def test_a_watcher_that_cannot_write_any_more_stops_nobody() -> None:
+    class Closed(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise BrokenPipeError
+
+    out = io.StringIO()
+    watcher = open_watcher(out, quiet=False, stream=Closed())
+
+    for word in ("one", "two"):
+        watcher.see(Noted(message=word))
+
+    assert out.getvalue() == "note: one\nnote: two\n"
 
 
 def test_a_quiet_run_still_streams_every_event() -> None:

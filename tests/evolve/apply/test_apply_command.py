@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -11,11 +12,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from apply_builders import NOW, RUN, Asked, Made, change_of, make_project, make_run, promote
+from apply_builders import NOW, RUN, Asked, Made, change_of, make_project, make_run, promote, temporaries
 
 import evolve.cli
 from bench.project import unpack_starter
-from evolve.apply import apply_schemas
+from evolve.apply import apply_schemas, exchange_entries
 
 RECENT = datetime.now(UTC)
 
@@ -108,6 +109,20 @@ def test_outside_a_project_no_project_is_made(
     assert command(RUN) == 2
     assert "no project here" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_takes_everything_back_says_so_and_exits_130(
+    made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted_exchange(folder: int, first: str, second: str) -> None:
+        exchange_entries(folder, first, second)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("evolve.apply.run.exchange_entries", interrupted_exchange)
+    assert command(RUN) == 130
+    assert "nothing was changed" in capsys.readouterr().err
+    assert b"Look twice." in made.path().read_bytes()
+    assert temporaries(made.root) == []
 
 
 def test_an_old_promotion_is_refused_by_the_clock_of_the_machine(

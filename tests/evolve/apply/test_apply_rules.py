@@ -151,7 +151,7 @@ def test_the_published_schemas_are_those_of_the_structs(name: str) -> None:
     schema = apply_schemas()[name]
     jsonschema.Draft202012Validator.check_schema(schema)
     assert (SCHEMAS / f"{name}.schema.json").read_bytes() == schema_bytes(schema), (
-        "run: python -m evolve.apply schemas"
+        "run: python -m evolve.schemas schemas"
     )
 
 

@@ -437,17 +437,22 @@ def test_each_drifted_file_is_named(made: Made) -> None:
     run = promote(made)
     made.path(file="rules.md").write_bytes(b"# Rules\n\n* mine\n")
     made.path(file="more.md").write_bytes(b"# More\n")
+    made.path(place=MIRRORS[0]).write_bytes(b"drifted\n")
     said = refused(made, run)
     assert ".claude/skills/code-review/rules.md was changed since it was measured" in said
     assert ".claude/skills/code-review/more.md was added since it was measured" in said
-    assert "SKILL.md" not in said
+    assert "cursor/skills/code-review/SKILL.md is not equal to .claude/skills/code-review/SKILL.md" in said
+    assert said.count("\n  - ") == 3
 
 
-def test_drift_is_named_when_it_was_committed_meanwhile(made: Made) -> None:
+def test_drift_is_named_when_it_was_committed_meanwhile_also_from_inside_a_hook(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = promote(made)
     made.path().write_bytes(skill_text("code-review", "Mine."))
     made.path(file="rules.md").unlink()
     commit(made.root, "mine")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
     said = refused(made, run)
     assert "SKILL.md was changed since it was measured" in said
     assert "rules.md is missing since it was measured" in said
@@ -538,7 +543,7 @@ def test_a_record_that_cannot_be_written_takes_everything_back(made: Made) -> No
     (run.path / "applied.jsonl").mkdir()
     said = refused_after_storing(made, run)
     assert "applied.jsonl" in said
-    assert "nothing was changed" in said
+    assert "nothing was applied" in said
     assert held(made) == {BEFORE}
 
 

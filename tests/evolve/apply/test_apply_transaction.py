@@ -110,6 +110,21 @@ def test_all_files_are_replaced_with_their_permissions_and_nothing_else_changes(
     assert snapshot(root) == before | {path: (NEW, before[path][1]) for path in PATHS}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_stays_its_owners_also_when_root_applies(root: Path) -> None:
+    os.chown(root / PATHS[1], 1234, 4321)
+    run(root)
+    status = (root / PATHS[1]).stat()
+    assert (status.st_uid, status.st_gid) == (1234, 4321)
+    assert (root / PATHS[0]).stat().st_uid == 0
+
+
+def test_a_folder_that_may_not_be_written_is_refused_with_what_to_do(root: Path) -> None:
+    with pytest.raises(ApplyError, match=r"a/SKILL.md: Operation not permitted\n  apply as the user"):
+        run(root, exchange=failing_for(0, PermissionError(errno.EPERM, os.strerror(errno.EPERM))))
+    assert contents(root) == [OLD] * 3
+
+
 def test_the_old_and_the_new_bytes_are_never_both_missing(root: Path) -> None:
     seen: set[bytes] = set()
     run(root, lambda _step: seen.update(contents(root)))
@@ -123,7 +138,7 @@ def test_the_record_is_written_when_all_is_in_place_and_can_still_be_taken_back(
     for path in PATHS:
         (root / path).write_bytes(OLD)
     before = snapshot(root)
-    with pytest.raises(ApplyError, match=r"no space.*\n  nothing was changed"):
+    with pytest.raises(ApplyError, match=r"no space.*\n  nothing was applied"):
         run(root, commit=failing(ApplyError("no space")))
     assert snapshot(root) == before
 
@@ -166,7 +181,7 @@ def test_an_interrupt_after_a_landed_exchange_restores_everything_and_is_raised_
 
 def test_a_failure_at_the_second_of_three_files_restores_every_byte(root: Path) -> None:
     before = snapshot(root)
-    with pytest.raises(ApplyError, match=r"b/SKILL.md: No space left on device\n  nothing was changed"):
+    with pytest.raises(ApplyError, match=r"b/SKILL.md: No space left on device\n  nothing was applied"):
         run(root, exchange=failing_for(1, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
     assert snapshot(root) == before
 
@@ -188,7 +203,7 @@ def failing_for(number: int, error: OSError, *, lands: bool = False) -> Any:
 
 def test_an_exchange_that_lands_and_then_raises_is_taken_back(root: Path) -> None:
     before = snapshot(root)
-    with pytest.raises(ApplyError, match=r"nothing was changed"):
+    with pytest.raises(ApplyError, match=r"nothing was applied"):
         run(root, exchange=failing_for(1, OSError(errno.EIO, "a late error"), lands=True))
     assert snapshot(root) == before
 
@@ -214,7 +229,7 @@ def test_an_edit_that_races_the_exchange_survives_and_the_others_return(
     path = PATHS[number]
     steps: list[Step] = []
     race = at("exchange", path, lambda: edit(root / path, b"mine\n"))
-    with pytest.raises(ApplyError, match=rf"{path} was changed at the moment.*\n  nothing was changed"):
+    with pytest.raises(ApplyError, match=rf"{path} was changed at the moment.*\n  nothing was applied"):
         run(root, both(steps.append, race))
     assert [step.path for step in steps if step.name == "exchange"] == [*PATHS[: number + 1]], (
         "it stops at once"

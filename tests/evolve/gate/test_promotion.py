@@ -203,7 +203,7 @@ def test_several_pairs_are_recomputed_too() -> None:
 
 def test_the_published_schema_is_the_one_of_the_structs() -> None:
     stored = (ROOT / "schemas" / "promotion.schema.json").read_bytes()
-    assert stored == schema_bytes(promotion_schema()), "run: python -m evolve.gate schemas"
+    assert stored == schema_bytes(promotion_schema()), "run: python -m evolve.schemas schemas"
 
 
 def test_the_generated_schema_is_one() -> None:

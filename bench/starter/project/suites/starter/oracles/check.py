@@ -95,11 +95,11 @@ def ask(question: bytes) -> object:
             said = talk(child, question)
         except OSError:
             said = b""
-        os.killpg(child.pid, signal.SIGKILL)  # with all that it started; one that has exited stays as it ended
-        try:
-            return json.loads(said) if child.wait() == 0 else None
-        except (ValueError, RecursionError):
-            return None
+        os.killpg(child.pid, signal.SIGKILL)  # with all that it started and left behind
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError):
+        return None
 
 
 def talk(child: "subprocess.Popen[bytes]", question: bytes) -> bytes:

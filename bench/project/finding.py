@@ -1,0 +1,29 @@
+"""Finds a run by what a person typed."""
+
+from pathlib import Path
+
+from bench.errors import RunError
+from bench.project.runs import RUNS, RunFolder, list_runs
+from bench.text import did_you_mean, printable
+
+_MOST_NAMED = 10
+
+
+def find_run(root: Path, name: str) -> RunFolder:
+    """The run of this id, the only one whose id begins so, or the one in this folder. RunError lists what there is."""
+    runs = list_runs(root)
+    if "/" in name:
+        places = {Path(name).resolve(), (root / name).resolve()}
+        found = [run for run in runs if run.path.resolve() in places]
+    else:
+        found = [run for run in runs if run.id == name] or [run for run in runs if run.id.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    ids = [run.id for run in found or runs]
+    listed = "".join(f"\n  {each}" for each in ids[-_MOST_NAMED:]) or " none"
+    shown = printable(name)
+    if found:
+        raise RunError(f"{len(found)} runs begin with {shown!r}; name one of them:{listed}")
+    raise RunError(
+        f"there is no run {shown!r} in {root / RUNS}{did_you_mean(name, ids)}; the newest there:{listed}"
+    )
