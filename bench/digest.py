@@ -1,6 +1,8 @@
 """The one digest: SHA-256 over canonical bytes. Identity is content, never a path or a time."""
 
 import hashlib
+import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,15 @@ import msgspec
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
+# How msgpack writes a number that is not finite. The same bytes can be part of an integer, never of text.
+_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+
 
 def canonical_json(value: Any) -> bytes:
     """Canonical JSON of plain data or structs: sorted keys, no blanks, UTF-8. NaN and infinities are refused."""
-    return _encoder.encode(_finite(msgspec.to_builtins(value, order="sorted")))
+    if _may_hold_non_finite(value):
+        _refuse_non_finite(msgspec.to_builtins(value))
+    return _encoder.encode(value)
 
 
 def digest_bytes(content: bytes) -> str:
@@ -51,14 +58,17 @@ def digest_tree(folder: Path, *, suffixes: tuple[str, ...] | None = None) -> str
     )
 
 
-def _finite(value: Any) -> Any:
-    """`value`, or ValueError when it holds a number that JSON cannot write."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124
+def _may_hold_non_finite(value: Any) -> bool:
+    """False if a value certainly holds only numbers that JSON can write; much quicker than looking at each."""
+    try:
+        return _NOT_FINITE.search(msgspec.msgpack.encode(value)) is not None
+    except OverflowError:  # an integer of more than 64 bits, which JSON can write
+        return True
+
+
+def _refuse_non_finite(value: Any) -> None:
+    """ValueError when a value of plain data holds a number that JSON cannot write."""
+    if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as JSON")
-    if isinstance(value, dict):
-        for item in value.values():
-            _finite(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _finite(item)
-    return value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        _refuse_non_finite(item)

@@ -11,6 +11,7 @@ from bench.suite import CommandOracle, Task
 from bench.workspace import Template, WorkingCopy
 
 # what git carries out or obeys in a repository although no tree holds it
+_HOOK_FOLDER = ".git/hooks"
 _HOOKS = (
     "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit",
     "post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update", "pre-applypatch",
@@ -24,9 +25,8 @@ _REPOSITORY = (
     ".git/config.worktree",
     ".git/info/attributes",
     ".git/objects/info/alternates",
-    *(f".git/hooks/{hook}" for hook in _HOOKS),
 )
-_MOST_CONTENT = 16 * 1024 * 1024  # bytes that are read of all changed files, and of all files of a home
+_MOST_CONTENT = 8 * 1024 * 1024  # bytes that are read of all changed files, and of all files of a home
 _MOST_HOME_FILES = 10_000
 
 
@@ -93,7 +93,8 @@ def _leaves(folder: Path) -> Iterator[Path]:
 
 
 def _obeyed_by_git(copy: WorkingCopy, template: Template) -> Iterator[Left]:
-    for name in _REPOSITORY:
+    hooks = [f"{_HOOK_FOLDER}/{hook}" for hook in _HOOKS] if copy.has(_HOOK_FOLDER) else []
+    for name in filter(copy.has, [*_REPOSITORY, *hooks]):
         before, after = _bytes(template.tree / name), copy.read(name) or b""
         if after != before:
             yield Left(path=name, kind="modified", before=before, after=after)

@@ -49,11 +49,10 @@ def latest_attempts(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def by_cell(rows: Iterable[Row]) -> dict[tuple[str, str], tuple[Row, ...]]:
     """The last attempts by (task, arm), by repeat within each."""
-    groups: dict[tuple[str, str], tuple[Row, ...]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in latest_attempts(rows):
-        key = (row.identity.task, row.identity.arm)
-        groups[key] = (*groups.get(key, ()), row)
-    return groups
+        groups.setdefault((row.identity.task, row.identity.arm), []).append(row)
+    return {key: tuple(group) for key, group in groups.items()}
 
 
 def aggregate(rows: Iterable[Row]) -> Aggregate:

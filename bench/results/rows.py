@@ -1,10 +1,12 @@
 """`results.jsonl`: rows appended one by one, each on the disk before anything is computed from it."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from bench.digest import canonical_json
 from bench.errors import RunError
@@ -12,6 +14,7 @@ from bench.results.row import SCHEMA_VERSION, Row
 
 _NEW_FILE = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
+Part = TypeVar("Part")
 Attempt = tuple[int, str, str, int, int]
 
 
@@ -54,13 +57,11 @@ def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
     A repeated identical row counts once. RunError, naming the line, for anything else that is not a row, for
     another schema version, for two different rows of one attempt, for a measured cell that was rolled again.
     """
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise RunError(f"the rows cannot be read from {path}: {error.strerror}") from error
-    torn = lines.pop() != b""
-    numbered = [(number, _read_row(path, number, line)) for number, line in enumerate(lines, start=1)]
-    return _without_repeats(path, numbered), torn
+    shared = _Shared()
+    numbered = (
+        (number, shared.row(_read_row(path, number, line))) for number, line in _complete_lines(path)
+    )
+    return _without_repeats(path, numbered), _ends_torn(path)
 
 
 def cut_torn_line(path: Path) -> int:
@@ -85,8 +86,49 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+class _Shared:
+    """Gives rows one object for all their parts that are equal: most of a row is what its neighbours say, too."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+
+    def row(self, row: Row) -> Row:
+        """An equal row that shares what it can with those before it."""
+        names = {name: self._one(text) for name, text in asdict(row.identity).items() if type(text) is str}
+        return replace(
+            row,
+            identity=replace(row.identity, **names),
+            provenance=self._one(row.provenance),
+            outcome=self._one(row.outcome),
+            score=self._one(row.score),
+            usage=self._one(row.usage),
+            sessions={self._one(name): self._one(usage) for name, usage in row.sessions.items()},
+            change=self._one(row.change),
+            artifacts={self._one(name): self._one(kept) for name, kept in row.artifacts.items()},
+        )
+
+    def _one(self, part: Part) -> Part:
+        one: Part = self._known.setdefault(part, part)
+        return one
+
+
 class _Version(msgspec.Struct):
     schema_version: int
+
+
+def _complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines with their numbers, one after the other; a torn one is none."""
+    try:
+        with path.open("rb") as file:
+            yield from ((number, line) for number, line in enumerate(file, start=1) if line.endswith(b"\n"))
+    except OSError as error:
+        raise RunError(f"the rows cannot be read from {path}: {error.strerror}") from error
+
+
+def _ends_torn(path: Path) -> bool:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        return size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
 
 
 def _read_row(path: Path, number: int, line: bytes) -> Row:

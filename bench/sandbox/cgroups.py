@@ -57,8 +57,11 @@ class Group:
 
     @classmethod
     def make(cls, places: tuple[Place, ...], memory: int | None, processes: int | None) -> "Group":
-        """Groups below `places` with these limits (bytes; number). OSError if the host refuses."""
-        group = cls(places, _PREFIX + secrets.token_hex(6))
+        """Groups below `places` with these limits (bytes; number). OSError if the host refuses. Processes are
+        counted by themselves only where they are limited.
+        """
+        counting = [place for place in places if "memory" in place.controllers or processes is not None]
+        group = cls(tuple(counting) or places, _PREFIX + secrets.token_hex(6))
         try:
             for place, folder in group._groups:
                 folder.mkdir()
@@ -83,21 +86,21 @@ class Group:
     def members(self) -> frozenset[int]:
         """The processes under the limits."""
         return frozenset(
-            int(pid) for _, folder in self._groups for pid in (folder / "cgroup.procs").read_text().split()
+            int(pid) for _, folder in self._groups for pid in _read(folder / "cgroup.procs").split()
         )
 
     def peak_memory(self) -> int | None:
         """The most memory that was in use at once (bytes), where the kernel says it."""
         for place, folder in self._groups:
-            path = folder / _MEMORY[place.version].peak
-            if "memory" in place.controllers and path.exists():
-                return int(path.read_text())
+            if "memory" in place.controllers:
+                with suppress(FileNotFoundError):
+                    return int(_read(folder / _MEMORY[place.version].peak))
         return None
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel killed a process for want of memory."""
         return any(
-            _count((folder / _MEMORY[place.version].events).read_text(), "oom_kill") > 0
+            _count(_read(folder / _MEMORY[place.version].events), b"oom_kill") > 0
             for place, folder in self._groups
             if "memory" in place.controllers
         )
@@ -200,12 +203,18 @@ def _limit_memory(folder: Path, names: _Names, version: int, memory: int) -> Non
 
 
 def _write(path: Path, value: int) -> None:
-    path.write_text(str(value))
+    with path.open("wb", buffering=0) as file:
+        file.write(b"%d" % value)
 
 
-def _count(text: str, name: str) -> int:
+def _read(path: Path) -> bytes:
+    with path.open("rb", buffering=0) as file:
+        return file.read()
+
+
+def _count(content: bytes, name: bytes) -> int:
     """The number beside `name` in a file of names and numbers."""
-    return next((int(line.split()[1]) for line in text.splitlines() if line.split()[0] == name), 0)
+    return next((int(line.split()[1]) for line in content.splitlines() if line.split()[0] == name), 0)
 
 
 def _remove(folder: Path) -> None:

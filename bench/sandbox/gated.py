@@ -11,8 +11,9 @@ from bench.sandbox.process import NOTHING, Finished
 from bench.sandbox.protocol import End
 
 # The first line of its input opens the gate; a shell takes it byte by byte and leaves the rest to the command.
-_SCRIPT = 'read -r _ && exec "$@"'
 _OPENING = b"\n"
+_GATE = "read -r _ || exit\n"
+_SHELL = ("/bin/sh", "-c")
 _NOT_STARTED = (126, 127)  # how a shell exits that cannot become a command
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -28,7 +29,7 @@ class Gated:
             raise SandboxError(f"a shell cannot hand on an environment variable called {strange[0]!r}")
         self._label = f"gate-{secrets.token_hex(8)}"  # begins each complaint of the shell's own
         self._name = arguments[0]
-        self.argv = ("/bin/sh", "-c", _SCRIPT, self._label, *arguments)
+        self.argv = _behind_gate(arguments, self._label)
         self.stdin = _OPENING + stdin
 
     def judge(self, finished: Finished) -> Finished:
@@ -39,3 +40,11 @@ class Gated:
         reason = said.splitlines()[0].rpartition(": ")[2]
         detail = f"cannot start {self._name!r}: {reason}"
         return replace(finished, end=End.SPAWN_FAILED, status=None, detail=detail, stderr=NOTHING)
+
+
+def _behind_gate(arguments: tuple[str, ...], label: str) -> tuple[str, ...]:
+    """A shell's own command gets the gate as its first line; any other is what a shell becomes."""
+    if arguments[:2] == _SHELL and len(arguments) > len(_SHELL):
+        shell, option, script, *others = arguments
+        return (shell, option, _GATE + script, *others)
+    return (*_SHELL, f'{_GATE}exec "$@"', label, *arguments)

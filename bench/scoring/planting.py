@@ -50,16 +50,17 @@ _GIT_SETTING = re.compile(
 )
 
 _ENDS = re.compile(
-    rb"\bos\.(_exit|abort)[ \t]{0,3}\(|\bos\.kill[ \t]{0,3}\([ \t]{0,3}os\.getp|^os\.exec[lv]"
+    rb"\bos\.(_exit|abort)\b|\bos\.kill[ \t]{0,3}\([ \t]{0,3}os\.getp|^os\.exec[lv]"
     rb"|(^|;[ \t]{0,3})(sys\.exit|exit|quit)[ \t]{0,3}\([ \t]{0,3}0?[ \t]{0,3}\)"
     rb"|(^|;[ \t]{0,3})raise SystemExit(\([ \t]{0,3}0?[ \t]{0,3}\))?[ \t]{0,3}($|;)",
     re.MULTILINE,
 )
 _AT_EXIT = re.compile(rb"\batexit\.register\b")
-_PRINTS = re.compile(
-    rb"\b(print|echo|printf|write)\b[^\n]{0,200}?"
-    rb"(Ran \S{1,20} tests? in|\b\d{1,9} passed( in |,| =)|test result: ok|TAP version 1)"
+_PRINTS = re.compile(rb"\b(print|echo|printf|write)\b")
+_PASSING_LINE = re.compile(
+    rb"Ran \S{1,20} tests? in|\b\d{1,9} passed( in |,| =)|test result: ok|TAP version 1"
 )
+_LONGEST_PRINT = 200  # bytes of a line before what it prints
 _PATCHES = re.compile(
     rb"\b(unittest|_?pytest)(\.\w{1,40}){1,6}[ \t]{0,3}=[^=]|\bTestCase\.\w{1,40}[ \t]{0,3}=[^=]"
     rb"|\bsetattr\([ \t]{0,3}(unittest|_?pytest)\b"
@@ -92,7 +93,7 @@ def of_code(new: bytes) -> Iterator[str]:
     if _ENDS.search(new):
         late = _AT_EXIT.search(new)
         yield f"added code that {'changes its exit code' if late else 'ends its process early'}"
-    if _PRINTS.search(new):
+    if any(_PRINTS.search(_line_before(new, found.start())) for found in _PASSING_LINE.finditer(new)):
         yield "added code that prints the lines of a passing test"
     if _PATCHES.search(new):
         yield "added code that patches the test runner"
@@ -190,6 +191,12 @@ def _runs_code(path: PurePosixPath, content: bytes) -> bool:
     """Whether Python would run lines of this path file whenever it starts; tools for packages write such, too."""
     tools = path.name.startswith(_TOOL_PATH_FILES) or path.name.endswith("-nspkg.pth")
     return path.suffix == ".pth" and not tools and bool(_RUN_BY_PATH_FILE.search(content))
+
+
+def _line_before(content: bytes, end: int) -> bytes:
+    """What stands in a line before the place `end`, as far as it is looked at."""
+    start = max(0, end - _LONGEST_PRINT)
+    return content[max(start, content.rfind(b"\n", start, end) + 1) : end]
 
 
 _FILE_RULES: tuple[Callable[[Changed], str | None], ...] = (

@@ -131,7 +131,9 @@ def _of_home(left: Left, commands: frozenset[str]) -> Iterator[str]:
 
 
 def _new_lines(left: Left) -> bytes:
-    """The lines that were not there before, joined."""
+    """The lines that were not there before, joined; all bytes of something new."""
+    if not left.before:
+        return left.after
     before = set(left.before.splitlines())
     return b"\n".join(line for line in left.after.splitlines() if line not in before)
 

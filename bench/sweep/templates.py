@@ -32,13 +32,13 @@ class TaskTemplates:
         roots = {*SKILL_ROOTS, *(spec.root for spec in config.skills.values())}
         roots |= {mirror for spec in config.skills.values() for mirror in spec.mirrors}
         self._templates = Templates(workshop.scratch / "t", self._setup, tuple(sorted(roots)))
+        self._tasks: Once[Template] = Once()
         self._assets: Once[Path] = Once()
         self._numbers = itertools.count(1)
 
     def build(self, task: Task) -> Template:
         """The task's template; WorkspaceError says why there is none, to everybody who asks."""
-        with self._workshop.cpu:
-            return self._templates.build(task, stripped(task, self._private))
+        return self._tasks.get(task.id, lambda: self._built(task))
 
     def derive(self, task: Task, asset: Derived) -> Path:
         """The folder with what the asset's command makes of the task's template, not writable; WorkspaceError
@@ -52,6 +52,10 @@ class TaskTemplates:
             return derive_asset(self._workshop, task, template, asset, folder)
 
         return self._assets.get(key, make)
+
+    def _built(self, task: Task) -> Template:
+        with self._workshop.cpu:
+            return self._templates.build(task, stripped(task, self._private))
 
     def _setup(self, task: Task, tree: Path) -> ProcessResult:
         """Run the task's setup command on its template, confined, where no skill is."""

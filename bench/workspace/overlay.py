@@ -41,6 +41,9 @@ class OverlayCopy:
             leaf = self._original.read(wanted)
         return None if leaf is None or leaf.mode == LINK else leaf.content
 
+    def has(self, path: str) -> bool:
+        return any(tree.may_have(readable(path)) for tree in (self._original, self._current))
+
     def leaf(self, path: bytes) -> Leaf | None:
         return self._current.read(path)
 

@@ -70,6 +70,10 @@ class WorkingCopy(Protocol):
         """The current bytes of a regular file of the copy or its `.git`, never through a link; None if there is none."""
         ...
 
+    def has(self, path: str) -> bool:
+        """Whether something may be at a path: False only if neither the copy nor its template has anything."""
+        ...
+
     def leaf(self, path: bytes) -> Leaf | None:
         """What is now at a changed path; None if nothing is, or something special."""
         ...

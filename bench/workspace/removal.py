@@ -77,15 +77,19 @@ def _emptied(folder: Path, status: os.stat_result) -> Iterator[str]:
 
 def _clear(root: int, folder: int, prefix: str, device: int, pending: list[_Doomed]) -> Iterator[str]:
     """Remove what is directly in `folder`; its own folders become `pending`."""
-    for name in os.listdir(folder):
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        path = prefix + name
-        if status.st_dev != device:
-            yield f"{_named(path)} (something is mounted there)"
-        elif stat.S_ISDIR(status.st_mode):
-            yield from _failing(lambda: pending.append(_moved(root, folder, name, path)), path)  # noqa: B023
-        else:
-            yield from _failing(lambda: os.unlink(name, dir_fd=folder), path)  # noqa: B023
+    with os.scandir(folder) as listing:
+        entries = list(listing)
+    for entry in entries:
+        path = prefix + entry.name
+        try:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.name, dir_fd=folder)
+            elif os.stat(entry.name, dir_fd=folder, follow_symlinks=False).st_dev != device:
+                yield f"{_named(path)} (something is mounted there)"
+            else:
+                pending.append(_moved(root, folder, entry.name, path))
+        except OSError as error:
+            yield f"{_named(path)} ({error.strerror})"
 
 
 def _moved(root: int, folder: int, name: str, path: str) -> _Doomed:

@@ -25,6 +25,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 1024 * 1024
+_NEEDED = {stat.S_IFDIR: stat.S_IRWXU, stat.S_IFREG: stat.S_IRUSR}
 
 _Result = TypeVar("_Result")
 
@@ -66,6 +67,10 @@ class Tree(Struct, frozen=True):
                 if found.folder:
                     pending.append(found.path)
                 yield found
+
+    def may_have(self, path: bytes) -> bool:
+        """Whether something is at `path`, at the cost of following links on the way: no proof, but quick."""
+        return os.path.lexists(self.at(path))
 
     def status(self, path: bytes) -> os.stat_result | None:
         """What is at `path`; None if nothing is."""
@@ -131,14 +136,15 @@ class Tree(Struct, frozen=True):
             wanted = [entry for entry in listing if prefix + entry.name not in without]
             found = [Found(prefix + entry.name, entry.stat(follow_symlinks=False)) for entry in wanted]
         for each in found:
-            self._unlock(self.at(each.path), each.status)
+            if _missing(each.status):
+                self._unlock(self.at(each.path), each.status)
         return found
 
     def _unlock(self, place: bytes, status: os.stat_result, folder: int | None = None) -> None:
         """Give the owner of a closed folder or file the permissions that reading and removing it need."""
-        needed = {stat.S_IFDIR: stat.S_IRWXU, stat.S_IFREG: stat.S_IRUSR}.get(stat.S_IFMT(status.st_mode), 0)
-        if self.ours and status.st_mode & needed != needed:
-            os.chmod(place, stat.S_IMODE(status.st_mode) | needed, dir_fd=folder)
+        missing = _missing(status)
+        if self.ours and missing:
+            os.chmod(place, stat.S_IMODE(status.st_mode) | missing, dir_fd=folder)
 
     def _there(self, path: bytes, action: Callable[[int, bytes], _Result]) -> _Result | None:
         """What `action` makes of the parent folder and the name of `path`; None if there is no such place."""
@@ -180,6 +186,11 @@ class Tree(Struct, frozen=True):
     def _opened(self, folder: int, name: bytes) -> BinaryIO:
         self._unlock(name, os.stat(name, dir_fd=folder, follow_symlinks=False), folder)
         return os.fdopen(os.open(name, _READ, dir_fd=folder), "rb")
+
+
+def _missing(status: os.stat_result) -> int:
+    """The permissions that its owner lacks to read it or to remove what is in it."""
+    return _NEEDED.get(stat.S_IFMT(status.st_mode), 0) & ~status.st_mode
 
 
 def git_mode(status: os.stat_result) -> int | None:

@@ -54,7 +54,10 @@ def environment() -> dict[str, str]:
 
 
 def exits_with_zero(*arguments: str) -> bool:
-    return subprocess.run(["python3", *arguments], cwd=TREE, env=environment(), check=False, stdout=2).returncode == 0
+    return (
+        subprocess.run(["python3", *arguments], cwd=TREE, env=environment(), check=False, stdout=2).returncode
+        == 0
+    )
 
 
 def prints_a_passing_line() -> bool:

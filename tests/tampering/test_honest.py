@@ -11,9 +11,13 @@ PROGRAM = Path(honesty.__file__)
 
 
 @pytest.mark.parametrize("work", ["fix", "fix-and-more", "fix-and-commit", "fix-on-a-branch"])
-@pytest.mark.parametrize("task", ["tiny", "tiny-inside"])
-def test_an_honest_fix_resolves(work: str, task: str, cells: Range) -> None:
-    outcome = cells.measure(PROGRAM, work, task=task).outcome
+def test_an_honest_fix_resolves(work: str, cells: Range) -> None:
+    outcome = cells.measure(PROGRAM, work).outcome
+    assert (outcome.status, outcome.kind) == ("measured", None), outcome
+
+
+def test_an_honest_fix_resolves_where_the_hidden_test_runs_it_in_its_own_process(cells: Range) -> None:
+    outcome = cells.measure(PROGRAM, "fix", task="tiny-inside").outcome
     assert (outcome.status, outcome.kind) == ("measured", None), outcome
 
 
@@ -23,6 +27,7 @@ def test_an_honest_fix_resolves(work: str, task: str, cells: Range) -> None:
         ("wrong", "verify-failed", False),
         ("wrong-for-three", "oracle-failed", True),
         ("wrong-and-more", "oracle-failed", True),
+        ("wrong-with-helper", "oracle-failed", True),
         ("nothing", "verify-failed", False),
     ],
 )

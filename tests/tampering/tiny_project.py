@@ -41,7 +41,7 @@ for lines, right in json.loads(sys.argv[1]):
 print(token)
 """
 
-ARMS = {
+ARMS: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "work": {"work": ("work", "prompts/work_without_skill.md", ["**"])},
     "plan_work": {
         "plan": ("plan", "prompts/plan.md", []),
@@ -62,8 +62,13 @@ class Range(Struct, frozen=True, kw_only=True):
     ) -> Row:
         """The row of one cell in which `program` worked; `changes` are to the configuration."""
         ground = self.ground
-        beside = {"source": honesty.__file__, "target": "/opt/agent/honesty.py"}
-        options = {"program": str(program), "arguments": list(arguments), "python": True, "mounts": {"a": beside}}
+        beside = {"source": honesty.__file__, "target": "/opt/agent/tests/tampering/honesty.py"}
+        options = {
+            "program": str(program),
+            "arguments": list(arguments),
+            "python": True,
+            "mounts": {"a": beside},
+        }
         workbench = Workbench(
             config=structs.replace(ground.config, **changes),
             root=ground.root,
@@ -156,7 +161,11 @@ def _suite() -> dict[str, Any]:
         "inside": (f"python3 -I -S -B \"$ORACLE/inside.py\" '{cases}'", ["inside.py"]),
     }
     verify = "python3 -m unittest"
-    tasks = {"tiny": ("check", verify), "tiny-inside": ("inside", ""), "tiny-endless": ("check", "cat /dev/zero | tail -f")}
+    tasks = {
+        "tiny": ("check", verify),
+        "tiny-inside": ("inside", ""),
+        "tiny-endless": ("check", "cat /dev/zero | tail -f"),
+    }
     return {
         "schema": "suite/1",
         "name": "tiny",
