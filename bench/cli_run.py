@@ -1,11 +1,13 @@
 """What a run of either command does around its measuring: load, announce, watch, print."""
 
 import argparse
+import errno
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, BinaryIO, Literal, TextIO
 
 import msgspec
 from msgspec import Struct
@@ -68,11 +70,18 @@ def open_events(options: argparse.Namespace, out: TextIO) -> Iterator[Watcher]:
             yield watcher
         return
     try:
-        file = Path(options.events).open("wb")  # noqa: SIM115 - closed below, where only opening may fail
+        file = _new_file(Path(options.events))
     except OSError as error:
         raise UserError(f"--events {options.events}: cannot be written: {error.strerror}") from error
     with file, _closing(open_watcher(out, quiet=options.quiet, stream=file)) as watcher:
         yield watcher
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """The file for a stream of events; a regular file that is there already is nobody's to overwrite."""
+    if path.is_file():
+        raise FileExistsError(errno.EEXIST, "it exists already")
+    return path.open("wb")
 
 
 @contextmanager
@@ -81,6 +90,13 @@ def _closing(watcher: Watcher) -> Iterator[Watcher]:
         yield watcher
     finally:
         watcher.close()
+
+
+def command_again(options: argparse.Namespace) -> str:
+    """The command line of this run, to be typed again."""
+    root = ["--root", options.root] if options.root else []
+    folders = [word for folder in options.config_dir for word in ("--config-dir", folder)]
+    return shlex.join(["evolve", *root, *folders, *options.overrides])
 
 
 def results_to(options: argparse.Namespace) -> TextIO:

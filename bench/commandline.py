@@ -88,7 +88,7 @@ def config_dirs(named: Sequence[str]) -> tuple[Path, ...]:
 
 @contextmanager
 def cancel_on_signals(*, quiet: bool) -> Iterator[Cancellation]:
-    """SIGINT and SIGTERM cancel; the second one hurries."""
+    """SIGINT, SIGTERM and SIGHUP (a closed terminal) cancel; the second one hurries."""
     with Cancellation() as cancellation:
 
         def stop(number: int, _frame: FrameType | None) -> None:
@@ -98,7 +98,9 @@ def cancel_on_signals(*, quiet: bool) -> Iterator[Cancellation]:
                 # not print(): the handler may have interrupted one
                 os.write(2, b"stopping: rows are kept; press Ctrl-C again to stop without waiting\n")
 
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {
+            number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
         try:
             yield cancellation
         finally:

@@ -70,5 +70,7 @@ def _refuse_non_finite(value: Any) -> None:
     """ValueError when a value of plain data holds a number that JSON cannot write."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as JSON")
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+    for item in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    ):
         _refuse_non_finite(item)

@@ -43,9 +43,9 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         plan = seal_plan(ground, selected, 0, None)
-        run = create_run(root, digest_json(loaded.config))
-        loaded.save(run.path)
         with open_events(options, sys.stderr) as watcher:
+            run = create_run(root, digest_json(loaded.config))
+            loaded.save(run.path)
             watcher.see(
                 RunStarted(
                     run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(loaded.config)

@@ -6,9 +6,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.digest import digest_json
+from bench.errors import ExtensionError
 from bench.exits import ExitCode
 from bench.project import RunFolder, list_runs
-from evolve.gate import Decision, read_promotion
+from evolve.errors import PromotionError
+from evolve.gate import Decision, Promotion, read_promotion, recompute
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
@@ -45,6 +47,7 @@ def _of_run(run: RunFolder) -> Iterable[Judgement]:
     paths = [path for path in run.path.glob("gen-*/promotion.json") if path.parent.name[4:].isdecimal()]
     for path in sorted(paths, key=lambda each: int(each.parent.name[4:])):
         promotion = read_promotion(path)
+        _check(promotion, path)
         about = promotion.metadata
         yield Judgement(
             run=about.run,
@@ -63,14 +66,28 @@ def _of_run(run: RunFolder) -> Iterable[Judgement]:
         )
 
 
-def relevant(judgements: Iterable[Judgement], *, agent: str, policy: str) -> tuple[Judgement, ...]:
-    """The judgements that say something where this agent works and this policy decides, and every promotion:
-    an idea that another agent could not use, or another policy kept out, is not judged here.
+def _check(promotion: Promotion, path: Path) -> None:
+    """PromotionError if the file's decision is not the one that its own evidence gives."""
+    try:
+        recompute(promotion)
+    except ExtensionError:
+        return  # its policy is not installed any more: what it decided then cannot be reached again here
+    except PromotionError as error:
+        raise PromotionError(f"{path}: {error}") from error
+
+
+def relevant(
+    judgements: Iterable[Judgement], *, agent: str, policy: str, contained: bool
+) -> tuple[Judgement, ...]:
+    """The judgements that say something where this agent works and this policy decides: an idea that another
+    agent could not use, or another policy kept out, is not judged here. Promotions count whoever reached them;
+    what was measured without containment counts only where nothing is contained.
     """
     return tuple(
         each
         for each in judgements
-        if each.decision == "promote" or (each.agent, each.policy) == (agent, policy)
+        if each.contained >= contained
+        and (each.decision == "promote" or (each.agent, each.policy) == (agent, policy))
     )
 
 

@@ -73,7 +73,10 @@ def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting
         base=skills_digest({name: skill.digest for name, skill in incumbents.items()}),
         suite=ground.suite.name,
         judgements=relevant(
-            read_history(ground.root), agent=ground.agent_name, policy=conditions.policy.name
+            read_history(ground.root),
+            agent=ground.agent_name,
+            policy=conditions.policy.name,
+            contained=ground.sandbox.contains,
         ),
     )
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench.cli_run import announce, load, open_events, print_json, results_to
+from bench.cli_run import announce, command_again, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.config import Config, PromotionConfig, ProposerConfig
 from bench.digest import digest_json
@@ -18,10 +18,10 @@ from bench.watch import RunFinished, RunStarted
 from evolve.forecast import forecast_lines, make_forecast
 from evolve.gate import load_policy
 from evolve.generation import Conditions
-from evolve.history import Judgement, read_history, skills_digest, unapplied_promotion
+from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
 from evolve.loop import RunResult, run_generations
 from evolve.propose import create_proposer
-from evolve.summary import closing_lines, generation_lines, offer_lines, summarise
+from evolve.summary import closing_lines, generation_lines, offer_lines, summarise, summarise_offer
 
 Say = Callable[[str], None]
 
@@ -29,7 +29,9 @@ Say = Callable[[str], None]
 def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
-    _, promotion = _deciding(loaded.config)
+    proposing, promotion = _deciding(loaded.config)
+    create_proposer(proposing, root)
+    canonical_skills(loaded.config, root)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -51,7 +53,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     canonical = canonical_skills(loaded.config, root)
     pending = _pending(loaded.config, root, canonical)
     if pending is not None and proposing.unapplied == "offer":
-        print("\n".join(offer_lines(pending, root)))
+        _print_offer(options, pending, root)
         return ExitCode.VERDICT
     start = _built_on(loaded.config, pending) if proposing.unapplied == "build_on" else None
     with (
@@ -61,9 +63,9 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         announce(loaded, ground, say)
         for line in forecast_lines(make_forecast(ground, policy)):
             say(line)
-        run = create_run(root, digest_json(loaded.config))
-        loaded.save(run.path)
         with open_events(options, sys.stderr) as watcher:
+            run = create_run(root, digest_json(loaded.config))
+            loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             conditions = Conditions(
                 ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
@@ -96,12 +98,26 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
+def _print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+    if options.json:
+        print_json(summarise_offer(pending))
+        return
+    chain = promoted_into(read_history(root), pending.result)
+    ideas = [each.idea for each in chain if each.run == pending.run]
+    print("\n".join(offer_lines(pending, ideas, root, command_again(options))))
+
+
 def _print(options: argparse.Namespace, run: RunFolder, result: RunResult, ground: Ground) -> None:
     if options.json:
         print_json(summarise(run.id, run.path, result))
         return
     lines = [line for generation in result.generations for line in generation_lines(generation)]
     print(
-        "\n".join(lines + closing_lines(result, run.path, ground.root, contained=ground.sandbox.contains)),
+        "\n".join(
+            lines
+            + closing_lines(
+                result, run.path, ground.root, contained=ground.sandbox.contains, again=command_again(options)
+            )
+        ),
         file=results_to(options),
     )

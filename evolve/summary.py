@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.exits import ExitCode
 from bench.results import percent_saved
 from evolve.apply import command_line
 from evolve.gate import Decision, PairVerdict, TaskVerdict, Verdict
@@ -39,7 +40,22 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     decision: Decision | None
     generations: tuple[GenerationSummary, ...]
     champion: str | None
+    offered: bool
     code: int
+
+
+def summarise_offer(pending: Judgement) -> RunSummary:
+    """An earlier promotion as data: nothing was measured now."""
+    folder = pending.folder.parent
+    return RunSummary(
+        run=pending.run,
+        folder=str(folder),
+        decision="promote",
+        generations=(),
+        champion=str(folder / "champion"),
+        offered=True,
+        code=0,
+    )
 
 
 def summarise(run: str, folder: Path, result: RunResult) -> RunSummary:
@@ -52,6 +68,7 @@ def summarise(run: str, folder: Path, result: RunResult) -> RunSummary:
         decision=decided,
         generations=tuple(_of_generation(each) for each in result.generations),
         champion=None if result.champion is None else str(result.champion),
+        offered=False,
         code=int(result.code),
     )
 
@@ -69,37 +86,45 @@ def generation_lines(generation: Generation) -> list[str]:
     return lines
 
 
-def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: bool) -> list[str]:
-    """Where everything is, and the next command to type."""
-    lines = [""]
-    lines += [f"report: {generation.folder / 'report.md'}" for generation in result.generations[-1:]]
-    lines += [f"rows, plan and evidence: {folder}"]
+def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: bool, again: str) -> list[str]:
+    """The generations at a glance, where everything is, and the next command to type; `again` is this one."""
+    lines = ["", *_overview(result.generations)]
+    lines += [f"rows, plan and evidence: {folder}"] if result.generations else []
     if result.champion is not None and not contained:
-        lines += [
-            "measured without containment: this evidence is never applied; measure again with sandbox=bubblewrap"
-        ]
+        lines += ["measured without containment, never applied: measure again with sandbox=bubblewrap"]
     elif result.champion is not None:
         lines += [
             f"promoted overlay: {result.champion}",
-            f"next: read the report, then take it over: {command_line(folder.name, root, Path.cwd())}",
+            f"next: read the reports, then take it over: {command_line(folder.name, root, Path.cwd())}",
         ]
-    elif result.generations:
-        lines += ["next: evolve (tries the next idea of the queue)"]
+    elif result.generations and result.code is ExitCode.VERDICT:
+        lines += [f"next: {again}   (tries the next idea, if there is one)"]
+    elif not result.generations:
+        lines += ["nothing was measured: add an idea to the queue, or give one of yours: proposer=manual"]
     return lines
 
 
-def offer_lines(pending: Judgement, root: Path) -> list[str]:
+def offer_lines(pending: Judgement, ideas: Sequence[str], root: Path, again: str) -> list[str]:
     """An earlier promotion that nobody applied, offered before anything new is proposed."""
     apply = command_line(pending.run, root, Path.cwd())
     return [
-        f"Run {pending.run} promoted {pending.idea!r} (generation {pending.generation}) on the skills as they are now,",
+        f"Run {pending.run} promoted {', '.join(map(repr, ideas))} on the skills as they are now,",
         "and nobody has applied it yet. It is offered before anything new is proposed:",
         f"  read it:        {pending.folder / 'report.md'}",
         f"  see the diff:   {apply} --dry-run",
-        f"  take it over:   {apply}   (then run evolve again)",
-        "  build on it:    evolve proposer.unapplied=build_on",
-        "  go on without:  evolve proposer.unapplied=ignore",
+        f"  take it over:   {apply}   (then run this again)",
+        f"  build on it:    {again} proposer.unapplied=build_on",
+        f"  go on without:  {again} proposer.unapplied=ignore",
     ]
+
+
+def _overview(generations: Sequence[Generation]) -> list[str]:
+    """One line for each generation: what was tried, what became of it, and where that is written."""
+    rows = [
+        (str(each.number), each.proposal.idea, each.verdict.decision, str(each.folder / "report.md"))
+        for each in generations
+    ]
+    return aligned([("generation", "idea", "decision", "report"), *rows]) if rows else []
 
 
 def _of_generation(generation: Generation) -> GenerationSummary:

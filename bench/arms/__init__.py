@@ -5,7 +5,7 @@ from bench.arms.looking import Look
 from bench.arms.model import Cell
 from bench.arms.provenance import harness_digest
 from bench.arms.session import confined_environment, dependency_mounts, limits_of
-from bench.arms.tools import derived_assets
+from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, TemplateSource, Workbench
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Look",
     "TemplateSource",
     "Workbench",
+    "check_tools",
     "confined_environment",
     "dependency_mounts",
     "derived_assets",

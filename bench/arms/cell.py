@@ -27,6 +27,8 @@ from bench.suite import LabelOracle, Task
 from bench.workspace import Change, Template, WorkingCopy, capture, outside_boundary, remove_tree
 
 PATCH_LIMIT = 2 * 1024 * 1024
+# what a test runner prints: it holds seconds, which no two runs share
+CHECK_OUTPUT = "verify"
 # why the harness itself cancels; every other cause is a signal, and its cells are `cancelled`
 STOP_CAUSES: dict[str, StopCause] = {"breaker": "breaker", "deadline": "deadline"}
 
@@ -258,7 +260,7 @@ def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> F
     with record.timed("oracle"):
         hidden = check_hidden(bench, task, task.oracle, place, cancellation)
     if verify is not None:
-        record.keep("verify", verify.tail.encode())
+        record.keep(CHECK_OUTPUT, verify.tail.encode())
     checks = {"oracle": hidden} if verify is None else {"verify": verify, "oracle": hidden}
     worked = record.change is not None and not record.change.empty
     record.checks = Checks(
@@ -302,5 +304,9 @@ def same_measurement(first: Row, second: Row) -> str | None:
     for name in ("outcome", "score", "usage", "change"):
         if getattr(first, name) != getattr(second, name):
             return name
-    differing = [name for name, kept in first.artifacts.items() if second.artifacts.get(name) != kept]
+    differing = [
+        name
+        for name, kept in first.artifacts.items()
+        if name != CHECK_OUTPUT and second.artifacts.get(name) != kept
+    ]
     return f"artifact {differing[0]}" if differing else None

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from bench.agents import ToolPlace, interpreter
 from bench.arms.workbench import Arm, Workbench
-from bench.config import DerivedTool, FolderTool, ServerTool, Tool
-from bench.errors import SuiteError
+from bench.config import ArmSpec, DerivedTool, FolderTool, ServerTool, Tool
+from bench.errors import ConfigError
 from bench.sandbox import Layout, Mount, ReadOnly
 from bench.suite import Derived, Task
 
@@ -33,13 +33,13 @@ def derived_assets(arm: Arm, task: Task) -> tuple[Derived, ...]:
     return tuple(asset for tool in arm.spec.tools.values() for asset in _assets_of(tool, task))
 
 
-def check_tools(arm: Arm, root: Path) -> None:
-    """SuiteError, before anything is measured, for a tool whose file or folder is not there."""
-    for name, tool in arm.spec.tools.items():
+def check_tools(arm: str, spec: ArmSpec, root: Path) -> None:
+    """ConfigError, before anything is measured, for a tool whose file or folder is not there."""
+    for name, tool in spec.tools.items():
         source = tool.source if isinstance(tool, FolderTool) else getattr(tool, "program", None)
         if source is not None and not (root / source).exists():
-            raise SuiteError(
-                f"arm {arm.name}: tool {name!r} names {root / source}, which does not exist\n  see arms.{arm.name}.tools"
+            raise ConfigError(
+                f"tool {name!r} of arm {arm} names {root / source}, which does not exist\n  see arms.{arm}.tools"
             )
 
 

@@ -7,22 +7,8 @@ from typing import Any
 
 from bench.config.complaint import Complaint, KeyPath
 from bench.errors import ConfigError
+from bench.redaction import CREDENTIALS
 
-# The shapes of well-known credentials, with a name that may be shown.
-_CREDENTIALS = {
-    "an API key (sk-…)": r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}",
-    "a GitHub token": r"(?<![A-Za-z0-9])(?:gh[opsur]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,})",
-    "a GitLab token": r"(?<![A-Za-z0-9])glpat-[A-Za-z0-9_-]{16,}",
-    "an AWS key": r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}",
-    "a Google API key": r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{35}",
-    "a Slack token": r"(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}",
-    "a Hugging Face token": r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}",
-    "a package index token": r"(?<![A-Za-z0-9])(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})",
-    "a JSON web token": r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.",
-    "a bearer token": r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{16,}",
-    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY",
-    "a password in an address": r"://[^/\s:@]*:[^/\s:@]+@",
-}
 _TELLING = (
     r"(?:token|secret|password|passwd|passphrase|credentials?|authorization|(?:api|access|private)[_-]?key)"
 )
@@ -128,7 +114,7 @@ def _secret_value(where: KeyPath, value: str) -> Iterable[Complaint]:
 
 
 def _credential(text: str) -> str | None:
-    return next((kind for kind, shape in _CREDENTIALS.items() if re.search(shape, text)), None)
+    return next((kind for kind, shape in CREDENTIALS.items() if re.search(shape, text)), None)
 
 
 def _walk(content: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:

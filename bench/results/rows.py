@@ -58,9 +58,7 @@ def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
     another schema version, for two different rows of one attempt, for a measured cell that was rolled again.
     """
     shared = _Shared()
-    numbered = (
-        (number, shared.row(_read_row(path, number, line))) for number, line in _complete_lines(path)
-    )
+    numbered = ((number, shared.row(_read_row(path, number, line))) for number, line in _complete_lines(path))
     return _without_repeats(path, numbered), _ends_torn(path)
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from bench.errors import SandboxError
+from bench.sandbox.kernel_files import read_kernel_file, write_kernel_file
 
 Controller = Literal["memory", "pids"]
 CONTROLLERS: tuple[Controller, ...] = ("memory", "pids")
@@ -68,7 +69,7 @@ class Group:
                 if "memory" in place.controllers and memory is not None:
                     _limit_memory(folder, _MEMORY[place.version], place.version, memory)
                 if "pids" in place.controllers and processes is not None:
-                    _write(folder / "pids.max", processes)
+                    write_kernel_file(folder / "pids.max", processes)
         except OSError:
             group.remove()
             raise
@@ -78,7 +79,7 @@ class Group:
         """Put a process, and so all that it will start, under the limits. One that is gone already is ignored."""
         for _, folder in self._groups:
             try:
-                _write(folder / "cgroup.procs", pid)
+                write_kernel_file(folder / "cgroup.procs", pid)
             except OSError as error:
                 if error.errno != ESRCH:
                     raise
@@ -86,7 +87,9 @@ class Group:
     def members(self) -> frozenset[int]:
         """The processes under the limits."""
         return frozenset(
-            int(pid) for _, folder in self._groups for pid in _read(folder / "cgroup.procs").split()
+            int(pid)
+            for _, folder in self._groups
+            for pid in read_kernel_file(folder / "cgroup.procs").split()
         )
 
     def peak_memory(self) -> int | None:
@@ -94,13 +97,13 @@ class Group:
         for place, folder in self._groups:
             if "memory" in place.controllers:
                 with suppress(FileNotFoundError):
-                    return int(_read(folder / _MEMORY[place.version].peak))
+                    return int(read_kernel_file(folder / _MEMORY[place.version].peak))
         return None
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel killed a process for want of memory."""
         return any(
-            _count(_read(folder / _MEMORY[place.version].events), b"oom_kill") > 0
+            _count(read_kernel_file(folder / _MEMORY[place.version].events), b"oom_kill") > 0
             for place, folder in self._groups
             if "memory" in place.controllers
         )
@@ -197,19 +200,9 @@ def _idle_process() -> Iterator[int]:
 
 def _limit_memory(folder: Path, names: _Names, version: int, memory: int) -> None:
     """Limit memory, and allow no swap beyond it where swap is accounted for."""
-    _write(folder / names.limit, memory)
+    write_kernel_file(folder / names.limit, memory)
     if (folder / names.swap).exists():
-        _write(folder / names.swap, memory if version == 1 else 0)
-
-
-def _write(path: Path, value: int) -> None:
-    with path.open("wb", buffering=0) as file:
-        file.write(b"%d" % value)
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb", buffering=0) as file:
-        return file.read()
+        write_kernel_file(folder / names.swap, memory if version == 1 else 0)
 
 
 def _count(content: bytes, name: bytes) -> int:

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from bench.sandbox.kernel_files import read_kernel_file
 from bench.sandbox.process import VANISH
 from bench.sandbox.waiting import open_process, send, wait_ended
 
@@ -100,7 +101,7 @@ class ProcessTree:
     def _marked(self, pid: int) -> bool:
         """Whether the process carries the mark; one of another user or that is gone does not."""
         try:
-            return self._mark in _read(f"/proc/{pid}/environ").split(b"\0")
+            return self._mark in read_kernel_file(f"/proc/{pid}/environ").split(b"\0")
         except OSError:
             return False
 
@@ -125,18 +126,13 @@ def _look_at(pids: Iterable[int]) -> dict[int, Seen]:
     seen = {}
     for pid in pids:
         with suppress(OSError):
-            seen[pid] = parse_status(pid, _read(f"/proc/{pid}/stat").decode(errors="replace"))
+            seen[pid] = parse_status(pid, read_kernel_file(f"/proc/{pid}/stat").decode(errors="replace"))
     return seen
 
 
 def _last_number() -> int:
     """The number that was given to a process last."""
-    return int(_read("/proc/loadavg").split()[-1])
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - pathlib would double the time of a scan
-        return file.read()
+    return int(read_kernel_file("/proc/loadavg").split()[-1])
 
 
 def parse_status(pid: int, stat: str) -> Seen:

@@ -114,7 +114,7 @@ def _run(
     result = sandbox.run(
         Command(
             argv=("/bin/sh", "-c", command),
-            directory=_directory(place),
+            directory=place.layout.directory(place.copy),
             environment=environment,
             stdin=stdin,
             mounts=(place.copy, Writable(home, place.layout.home), *place.mounts, *oracle),
@@ -126,13 +126,6 @@ def _run(
     if result.end in (End.SPAWN_FAILED, End.CANCELLED):
         raise SandboxError(f"a check was not run to its end: {result.end}: {result.detail}")
     return result
-
-
-def _directory(place: CheckPlace) -> str:
-    """Where the copy is, as the command sees it."""
-    if isinstance(place.copy, ReadOnly | Writable):
-        return place.layout.seen(place.copy.source, place.copy.target)
-    return place.copy.target
 
 
 @contextmanager

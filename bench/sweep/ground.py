@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.agents import Agent, create_agent
-from bench.arms import Arm, TemplateSource, Workbench, harness_digest
+from bench.arms import Arm, TemplateSource, Workbench, check_tools, harness_digest
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import canonical_json, digest_json
@@ -74,6 +74,8 @@ def open_ground(
     """Everything that can be checked before a cell is paid has been, once this yields."""
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
+    for name, spec in config.arms.items():
+        check_tools(name, spec, root)
     agent = create_agent(config.agent, root)
     prompts = {
         spec.prompt: read_prompt(spec.prompt, root, config_dirs)

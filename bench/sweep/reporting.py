@@ -22,7 +22,7 @@ def sweep_report(
         skipped=plan.left_out,
         verdict=verdict,
         stopped=result.stopped,
-        alarms=_alarms(result.rows),
+        alarms=() if ground.agent.deterministic else _alarms(result.rows),
     )
 
 
@@ -44,7 +44,9 @@ def _provenance(ground: Ground, plan: Plan) -> dict[str, str]:
 
 
 def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Two arms with the very same change may have seen each other's work: a sign of a leak."""
+    """Two arms with the very same change may have seen each other's work: a sign of a leak. (Not where a
+    deterministic agent works: arms that share a rule make the same change.)
+    """
     changes = [
         ArmChange(*row.key, row.change.fingerprint if row.change and row.change.files else None)
         for row in rows

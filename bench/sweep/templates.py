@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.config import Config, FolderTool
 from bench.digest import digest_json
 from bench.project import RUNS
 from bench.sandbox import ProcessResult, Writable
@@ -27,7 +28,13 @@ class TaskTemplates:
         self._private = [
             workshop.suite.folder,
             root / RUNS,
-            *([root / config.suite.learnings] if config.suite.learnings else []),
+            *queues(config, root),
+            *(
+                root / tool.source
+                for arm in config.arms.values()
+                for tool in arm.tools.values()
+                if isinstance(tool, FolderTool)
+            ),
         ]
         roots = {*SKILL_ROOTS, *(spec.root for spec in config.skills.values())}
         roots |= {mirror for spec in config.skills.values() for mirror in spec.mirrors}
@@ -63,6 +70,13 @@ class TaskTemplates:
         folder = workshop.scratch / "setup" / tree.parent.name
         copy = Writable(tree, workshop.sandbox.layout(folder).workspace)
         return workshop.run(task, task.setup, folder, copy)
+
+
+def queues(config: Config, root: Path) -> list[Path]:
+    """Where ideas lie: a queue's whole folder, for it holds those of other suites, unless it is the root itself."""
+    named = [config.suite.learnings, config.proposer.queue if config.proposer else None]
+    files = [root / name for name in named if name]
+    return [file if file.parent == root else file.parent for file in files]
 
 
 def stripped(task: Task, private: Sequence[Path]) -> tuple[str, ...]:

@@ -42,11 +42,13 @@ def describe(event: Event) -> str | None:
 
 def cell_line(event: CellFinished) -> str:
     """A finished cell in one line: what it measured, or why it could not."""
-    score = "" if event.weighted_f1 is None else f" weighted F1 {event.weighted_f1:.3f}"
-    kind = event.kind or "resolved"
+    score = "" if event.weighted_f1 is None else f", weighted F1 {event.weighted_f1:.3f}"
+    outcome = event.kind or "resolved"
+    if event.status == "measured" and event.kind:
+        outcome = f"unresolved ({event.kind})"
     first = event.detail.strip().split("\n")[0]
     reason = "" if event.status == "measured" else f": {first}"
-    return _line(f"{event.cell} {event.status} {kind}{score} {event.seconds:.1f} s{reason}")
+    return _line(f"{event.cell}: {event.status}, {outcome}{score}, {event.seconds:.1f} s{reason}")
 
 
 def _line(text: str) -> str:

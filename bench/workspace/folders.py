@@ -1,11 +1,12 @@
 """Whole folders, copied with their modes and times."""
 
-# ruff: noqa: PTH101, PTH102, PTH115, PTH123, PTH211 - paths of a tree are bytes, which pathlib does not know
+# ruff: noqa: PTH101, PTH102, PTH115, PTH211 - paths of a tree are bytes, which pathlib does not know
 
 import fcntl
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from bench.workspace.tree import Found, Tree
 
@@ -17,15 +18,29 @@ _MOST_SENT = 1 << 30  # bytes at once
 
 def copy_file(source: bytes, target: bytes) -> None:
     """Copy a file's bytes."""
-    with open(source, "rb", buffering=0) as original, open(target, "xb", buffering=0) as copy:
-        while os.sendfile(copy.fileno(), original.fileno(), None, _MOST_SENT):
+    with _both(source, target) as (original, copy):
+        while os.sendfile(copy, original, None, _MOST_SENT):
             pass
 
 
 def clone_file(source: bytes, target: bytes) -> None:
     """Share a file's blocks until one of the two is written; OSError where the file system cannot."""
-    with open(source, "rb", buffering=0) as original, open(target, "xb", buffering=0) as clone:
-        fcntl.ioctl(clone.fileno(), _FICLONE, original.fileno())
+    with _both(source, target) as (original, clone):
+        fcntl.ioctl(clone, _FICLONE, original)
+
+
+@contextmanager
+def _both(source: bytes, target: bytes) -> Iterator[tuple[int, int]]:
+    """Descriptors of a file and of a new one."""
+    original = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            yield original, copy
+        finally:
+            os.close(copy)
+    finally:
+        os.close(original)
 
 
 def share_file(source: bytes, target: bytes) -> None:

@@ -35,10 +35,7 @@ class Found(Struct, frozen=True):
 
     path: bytes
     status: os.stat_result
-
-    @property
-    def folder(self) -> bool:
-        return stat.S_ISDIR(self.status.st_mode) and len(self.path) <= LONGEST_PATH
+    folder: bool
 
     @property
     def special(self) -> bool:
@@ -69,8 +66,14 @@ class Tree(Struct, frozen=True):
                 yield found
 
     def may_have(self, path: bytes) -> bool:
-        """Whether something is at `path`, at the cost of following links on the way: no proof, but quick."""
-        return os.path.lexists(self.at(path))
+        """False only if nothing is at `path`. Links on the way are followed: this is quick, and no proof."""
+        try:
+            os.lstat(self.at(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
 
     def status(self, path: bytes) -> os.stat_result | None:
         """What is at `path`; None if nothing is."""
@@ -134,7 +137,7 @@ class Tree(Struct, frozen=True):
         prefix = folder + b"/" if folder else b""
         with os.scandir(self.at(folder)) as listing:
             wanted = [entry for entry in listing if prefix + entry.name not in without]
-            found = [Found(prefix + entry.name, entry.stat(follow_symlinks=False)) for entry in wanted]
+            found = [_found(prefix + entry.name, entry.stat(follow_symlinks=False)) for entry in wanted]
         for each in found:
             if _missing(each.status):
                 self._unlock(self.at(each.path), each.status)
@@ -186,6 +189,10 @@ class Tree(Struct, frozen=True):
     def _opened(self, folder: int, name: bytes) -> BinaryIO:
         self._unlock(name, os.stat(name, dir_fd=folder, follow_symlinks=False), folder)
         return os.fdopen(os.open(name, _READ, dir_fd=folder), "rb")
+
+
+def _found(path: bytes, status: os.stat_result) -> Found:
+    return Found(path, status, stat.S_ISDIR(status.st_mode) and len(path) <= LONGEST_PATH)
 
 
 def _missing(status: os.stat_result) -> int:

@@ -38,7 +38,7 @@ def test_the_command_that_takes_a_promotion_over_can_be_pasted_into_a_shell() ->
     folder, root = Path("/my project/runs/r"), Path("/my project")
     result = RunResult(generations=(), champion=folder / "champion", code=ExitCode.VERDICT)
 
-    command = next(line for line in closing_lines(result, folder, root, contained=True) if "evolve apply" in line)
+    command = next(line for line in closing_lines(result, folder, root, contained=True, again="evolve") if "evolve apply" in line)
 
     words = shlex.split(command[command.index("evolve apply") :])
     assert words == ["evolve", "apply", "r", "--root", "/my project"]
@@ -61,11 +61,11 @@ def test_an_unapplied_promotion_is_offered_with_all_three_ways_to_go_on() -> Non
         folder=Path("/p/runs/r/gen-2"),
     )
 
-    said = "\n".join(offer_lines(pending, Path("/p")))
+    said = "\n".join(offer_lines(pending, ["an idea"], Path("/p"), "evolve suite=wild"))
 
     assert "evolve apply r --root /p " in said
-    assert "proposer.unapplied=build_on" in said
-    assert "proposer.unapplied=ignore" in said
+    assert "evolve suite=wild proposer.unapplied=build_on" in said
+    assert "evolve suite=wild proposer.unapplied=ignore" in said
 
 
 def test_a_run_without_a_generation_decided_nothing() -> None:

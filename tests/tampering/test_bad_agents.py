@@ -36,7 +36,7 @@ CASES = {
     "leave-children": Case(),
     "fill-a-file": Case(status="failed", kind="session-error", told="File too large", limits={"file_mb": 8}),
     "fill-the-memory-disk": Case(
-        status="failed", kind="session-error", told="No space left on device", limits={"memory_mb": 96}
+        status="failed", kind="session-error", told="No space left on device", limits={"memory_mb": 256}
     ),
     "delete-all": Case(kind="tampered", told="deleted tests (tests/__init__.py, tests/test_parse.py, tests/test_total.py)"),
     "forbid-writing": Case(),

@@ -79,7 +79,7 @@ def test_work_along_a_plan_changes_only_the_files_that_the_plan_names(desk: Desk
     desk.skill(NONE_RULE)
     desk.commit(a="x == None\n", aa="x == None\n", b="x == None\n")
     desk.write("deep/a.py", "x == None\n")
-    ended = desk.work(plan=desk.plan(f"# Plan\nLeave b.py and ` a.py` and `else.py:1` alone.\n{named}\n"))
+    ended = desk.work(plan=desk.plan(f"# Plan\nLeave b.py and ` a.py` and `b.pyi:1` alone.\n{named}\n"))
     texts = {name: (desk.workspace / name).read_text() for name in ("a.py", "aa.py", "b.py", "deep/a.py")}
     assert texts == {
         "a.py": "x is None\n",

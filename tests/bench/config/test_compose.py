@@ -57,7 +57,7 @@ def test_an_experiment_may_be_typed_with_a_plus(project: Project) -> None:
 
 def test_a_key_is_added_with_a_plus_and_removed_with_a_tilde(project: Project) -> None:
     config = project.config("+skills.second={root: skills, mirrors: []}", "~arms.no_skill")
-    assert sorted(config.skills) == ["code-review", "second"]
+    assert sorted(config.skills) == ["code-review", "fix-plan", "fix-work", "second"]
     assert sorted(config.arms) == ["candidate_review", "review"]
 
 

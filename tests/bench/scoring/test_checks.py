@@ -51,6 +51,10 @@ class Cell:
             return run_verify(self.sandbox, self.place(**changes), command, cancellation)
 
     def oracle(self, command: str, files: tuple[OracleFile, ...] = FILES) -> CheckResult:
+        """Run a hidden test that says its token if `command` succeeds."""
+        return self.silent_oracle(f'read -r token; {{ {command}\n}} && echo "$token"', files)
+
+    def silent_oracle(self, command: str, files: tuple[OracleFile, ...] = FILES) -> CheckResult:
         with Cancellation() as cancellation:
             return run_oracle(self.sandbox, self.place(), CommandOracle(command, files, "", ""), cancellation)
 
@@ -122,6 +126,14 @@ def test_a_hidden_test_sees_its_files_and_the_work(cell: Cell) -> None:
     assert cell.oracle('test "$(wc -c < "$ORACLE/deep/data.txt")" -eq 2').passed
     (cell.folder / "workspace" / "answer.txt").write_text("wrong\n")
     assert not cell.oracle('sh "$ORACLE/test.sh"').passed
+
+
+@pytest.mark.parametrize("command", ["exit 0", "echo 0123456789abcdef0123456789abcdef", "cat; echo OK"])
+def test_a_hidden_test_that_exits_with_0_without_its_token_as_the_last_line_has_not_passed(
+    command: str, cell: Cell
+) -> None:
+    said = cell.silent_oracle(command)
+    assert (said.passed, said.exited_zero) == (False, True)
 
 
 def test_what_a_hidden_test_prints_is_not_kept(cell: Cell) -> None:

@@ -107,7 +107,7 @@ def test_a_whole_run_is_drawn_and_a_lost_cell_and_a_note_stay_above_the_table() 
     assert "generation 1: idea" in said
     assert "measuring 4 cells: 2 tasks x 2 arms" in said
     assert "note: slow" in said
-    assert "t/review/0 failed infra-error 1.0 s: the disk is full" in said
+    assert "t/review/0: failed, infra-error, 1.0 s: the disk is full" in said
 
 
 def test_the_cursor_is_shown_again_however_the_run_ends() -> None:

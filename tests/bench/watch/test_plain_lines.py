@@ -77,16 +77,16 @@ def test_a_log_tells_a_run_in_lines_for_people() -> None:
         "note: task slow is left out: expensive",
         "generation 1: swallowed-exception (overlay 0123456789ab)",
         "measuring 9 cells: 3 tasks x 2 arms (review, no_skill)",
-        "[1/9] t/review/0 measured resolved weighted F1 0.500 1.2 s",
-        "[1/9] t/review/0 measured oracle-failed weighted F1 0.333 1.2 s",
-        "[1/9] t/review/0 failed session-error 1.2 s: no result",
+        "[1/9] t/review/0: measured, resolved, weighted F1 0.500, 1.2 s",
+        "[1/9] t/review/0: measured, unresolved (oracle-failed), weighted F1 0.333, 1.2 s",
+        "[1/9] t/review/0: failed, session-error, 1.2 s: no result",
         "stopped by breaker: 4 of 9 cells have rows",
     ]
 
 
 def test_a_quiet_log_tells_only_what_went_wrong() -> None:
     assert told(*RUN, quiet=True) == [
-        "[1/9] t/review/0 failed session-error 1.2 s: no result",
+        "[1/9] t/review/0: failed, session-error, 1.2 s: no result",
         "stopped by breaker: 4 of 9 cells have rows",
     ]
 
@@ -98,7 +98,7 @@ def test_a_sweep_that_ran_to_its_end_is_not_said_to_be_stopped() -> None:
 @pytest.mark.parametrize("detail", ["", "\n", " \n\n"])
 def test_a_lost_cell_without_a_reason_is_told_all_the_same(detail: str) -> None:
     assert told(finished(status="failed", kind="infra-error", detail=detail)) == [
-        "[1/9] t/review/0 failed infra-error 1.2 s: "
+        "[1/9] t/review/0: failed, infra-error, 1.2 s: "
     ]
 
 

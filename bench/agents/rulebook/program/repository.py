@@ -69,12 +69,15 @@ def all_files(workspace: Path) -> set[bytes]:
 def searchable(session: Session, paths: Iterable[bytes]) -> list[bytes]:
     """The regular files among `paths`, in order, without what lies behind a link or belongs to a skill or tool."""
     root = session.workspace.resolve()
-    own = [place.folder.resolve() for place in (*session.skills, *session.tools)]
+    own = [skill.folder.resolve() for skill in session.skills]
+    own += [tool.folder.resolve() for tool in session.tools]
 
     def is_searchable(path: bytes) -> bool:
         file = root / native(path)
         return (
-            file.is_file() and file.resolve() == file and not any(file.is_relative_to(place) for place in own)
+            file.is_file()
+            and file.resolve() == file
+            and not any(file.is_relative_to(folder) for folder in own)
         )
 
     return sorted(filter(is_searchable, paths))
