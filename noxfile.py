@@ -18,7 +18,7 @@ RUFF = "ruff==0.17.6"
 SCHEMA_TESTS = [
     "tests/bench/config/test_config_schemas.py",
     "tests/bench/results/test_generated_schemas.py",
-    "tests/evolve/test_generated_schemas.py",
+    "tests/evolve/test_published_schemas.py",
     "tests/bench/suite/test_load_schemas.py",
 ]
 TESTING = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120"]

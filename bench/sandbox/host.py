@@ -77,6 +77,7 @@ class Host:
             keep=command.keep,
             most_output=command.most_output,
             stdin=gated.stdin,
+            inherit=command.inherit,
         )
         with self._limiter.begin(command.limits) as confinement:
 

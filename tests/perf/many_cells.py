@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bare_bubblewrap import BareBubblewrap
 from measuring import Cpu, Line, cpu_of, median_cpu, milliseconds, resident
 from projects import ORACLE, Prepared, Project, Quiet, make_project, one_file, scratch
 
@@ -13,16 +14,50 @@ from bench.digest import canonical_json
 from bench.results import Row
 from bench.watch import CellFinished, Event
 
-FEW, MANY = 200, 1000
+FEW, MANY, CONFINED = 200, 1000, 60  # cells of a sweep
 ROUNDS = 3
-BARE = 200  # starts of a sample of the baseline
 
 MOST_TIMES_BARE = 5.0
 MOST_RISE = 1.15
 MOST_GROWTH = 1.10
+MOST_ABOVE = 8.0  # milliseconds
 
 
-class Meter(Quiet):
+def on_the_host() -> Iterator[Line]:
+    """Cells in the sandbox `host`, 200 and 1,000 at a time."""
+    with tempfile.TemporaryDirectory(prefix="perf-") as folder, scratch() as memory:
+        project = make_project(Path(folder), one_file(Path(folder)))
+        common = ("sandbox=host", "workers=1", f"sandbox.scratch={memory}")
+        with project.ground(*common, f"repeats={FEW}") as few, project.ground(*common, f"repeats={MANY}") as many:
+            yield from _lines(_Host(project, few, many))
+
+
+def in_bubblewrap() -> Iterator[Line]:
+    """Cells in the sandbox `bubblewrap`, beside bubblewrap alone."""
+    with tempfile.TemporaryDirectory(prefix="perf-") as folder, scratch() as memory:
+        project = make_project(Path(folder), one_file(Path(folder)))
+        common = ("sandbox=bubblewrap", "workers=1", f"sandbox.scratch={memory}")
+        with project.ground(*common, f"repeats={CONFINED}") as prepared, scratch() as alone:
+            template = prepared.ground.templates.build(prepared.ground.tasks[0])
+            bare = BareBubblewrap(project, template, alone)
+            prepared.sweep(Quiet())
+            cells, starts = [], []
+            for _ in range(ROUNDS):
+                starts.append(_cost(bare.once, CONFINED))
+                cells.append(cpu_of(lambda: prepared.sweep(Quiet()), CONFINED))
+    cell, start = median_cpu(cells), median_cpu(starts)
+    above = (cell.total - start.total) * 1000
+    yield Line(
+        what=f"{CONFINED} cells, bubblewrap: CPU above bare starts",
+        measured=milliseconds(cell.total),
+        baseline=f"{milliseconds(start.total)} agent and test in bare bubblewrap",
+        value=above,
+        bar=MOST_ABOVE,
+        unit="ms",
+    )
+
+
+class _Meter(Quiet):
     """Notes this process's memory after some numbers of cells."""
 
     def __init__(self, *when: int) -> None:
@@ -34,8 +69,8 @@ class Meter(Quiet):
             self.resident.append(resident())
 
 
-class Bare:
-    """The same programs, started without the harness: `subprocess.run`, and for each a row appended and synced."""
+class _Bare:
+    """The same agent, started without the harness: `subprocess.run`, then a row appended and synced."""
 
     def __init__(self, project: Project, row: Row) -> None:
         self._agent = [str(project.agent)]
@@ -47,54 +82,54 @@ class Bare:
         os.write(self._rows, self._line)
         os.fsync(self._rows)
 
-    def cost(self) -> Cpu:
-        """Of one start and one row."""
-        return cpu_of(lambda: repeat(self.once), BARE)
+
+class _Host:
+    """All samples, each kind between the others: what one round meets, the others meet as well."""
+
+    def __init__(self, project: Project, few: Prepared, many: Prepared) -> None:
+        (row, *_) = few.sweep(Quiet())
+        bare, meter = _Bare(project, row), _Meter(FEW, MANY)
+        self.few: list[Cpu] = []
+        self.many: list[Cpu] = []
+        self.bare = [_cost(bare.once, FEW)]
+        self.test: list[Cpu] = []
+        for number in range(ROUNDS):
+            self.few.append(cpu_of(lambda: few.sweep(Quiet()), FEW))
+            self.bare.append(_cost(bare.once, FEW))
+            self.test.append(_cost(_test_alone, FEW))
+            if number < ROUNDS - 1:
+                watcher = Quiet() if number else meter
+                self.many.append(cpu_of(lambda watcher=watcher: many.sweep(watcher), MANY))
+                self.bare.append(_cost(bare.once, FEW))
+        self.resident = meter.resident
 
 
-def repeat(action: Callable[[], object]) -> None:
-    for _ in range(BARE):
-        action()
+def _cost(action: Callable[[], object], count: int) -> Cpu:
+    """Of an action, done `count` times."""
+
+    def repeated() -> None:
+        for _ in range(count):
+            action()
+
+    return cpu_of(repeated, count)
 
 
-def oracle_alone() -> Cpu:
-    """What the hidden test's own shell uses."""
-    command = ["/bin/sh", "-c", ORACLE]
-    return cpu_of(lambda: repeat(lambda: subprocess.run(command, input=b"x\n", capture_output=True, check=True)), BARE)
+def _test_alone() -> None:
+    subprocess.run(["/bin/sh", "-c", ORACLE], input=b"x\n", capture_output=True, check=True)
 
 
-def on_the_host() -> Iterator[Line]:
-    """Cells in the sandbox `host`."""
-    with tempfile.TemporaryDirectory(prefix="perf-") as folder, scratch() as memory:
-        project = make_project(Path(folder), one_file(Path(folder)))
-        common = ("sandbox=host", "workers=1", f"sandbox.scratch={memory}")
-        with project.ground(*common, f"repeats={FEW}") as few, project.ground(*common, f"repeats={MANY}") as many:
-            (row, *_) = few.sweep(Quiet())
-            yield from _compared(project, few, many, row)
-
-
-def _compared(project: Project, few: Prepared, many: Prepared, row: Row) -> Iterator[Line]:
-    bare, test, of_few, of_many = Bare(project, row), [], [], []
-    alone = [bare.cost()]
-    meter = Meter(FEW, MANY)
-    for number in range(ROUNDS):
-        of_few.append(cpu_of(lambda: few.sweep(Quiet()), FEW))
-        alone.append(bare.cost())
-        test.append(oracle_alone())
-        if number < ROUNDS - 1:
-            of_many.append(cpu_of(lambda: many.sweep(meter if number == 0 else Quiet()), MANY))
-            alone.append(bare.cost())
-    cell, start, oracle, long = (median_cpu(each) for each in (of_few, alone, test, of_many))
-    own = cell.total - start.children - oracle.children
+def _lines(host: _Host) -> Iterator[Line]:
+    cell, start, test, long = (median_cpu(each) for each in (host.few, host.bare, host.test, host.many))
+    own = cell.total - start.children - test.children
     yield Line(
         what=f"{FEW} cells, host: own CPU and helpers, a cell",
         measured=milliseconds(own),
-        baseline=f"{milliseconds(start.total)} bare start and synced row",
+        baseline=f"{milliseconds(start.total)} bare start, synced row",
         value=own / start.total,
         bar=MOST_TIMES_BARE,
     )
     yield Line(
-        what="  the same with agent and hidden test",
+        what="  with the agent and the hidden test",
         measured=milliseconds(cell.total),
         baseline=milliseconds(start.total),
         value=cell.total / start.total,
@@ -112,7 +147,7 @@ def _compared(project: Project, few: Prepared, many: Prepared, row: Row) -> Iter
         value=long.total / cell.total,
         bar=MOST_RISE,
     )
-    before, after = meter.resident
+    before, after = host.resident
     yield Line(
         what=f"  memory after {MANY} cells beside {FEW}",
         measured=f"{after / 1e6:.1f} MB",

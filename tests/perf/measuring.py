@@ -75,5 +75,10 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def peak_resident() -> int:
+    """The most bytes of this process that were in memory at once."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 def milliseconds(seconds: float) -> str:
     return f"{seconds * MILLISECONDS:.2f} ms"

@@ -1,5 +1,6 @@
 """Small projects to measure: a suite of one task, one arm, and a do-nothing program as the agent."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from bench.skills import required_arms
 from bench.sweep import Ground, make_arms, measure_plan, open_ground, seal_plan
 from bench.watch import Event
 
+ROOM = 2 << 30  # bytes
 NOTHING = "exit 0"
 ORACLE = 'read -r token && echo "$token"'
 _ARM = """\
@@ -102,11 +104,12 @@ def make_project(root: Path, source: str, work: str = NOTHING) -> Project:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for templates and cells, in memory where there is such a place. A file system without a journal
-    would look at every file that was deleted in the last half minute before it makes one.
+    """A folder for templates and cells, in memory where there is room. A file system without a journal looks at
+    every file that was deleted in the last half minute before it makes one, and that is not to be measured.
     """
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="perf-", dir=memory if memory.is_dir() else None) as folder:
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > ROOM
+    with tempfile.TemporaryDirectory(prefix="perf-", dir=memory if roomy else None) as folder:
         yield Path(folder)
 
 

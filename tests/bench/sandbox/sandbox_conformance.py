@@ -179,6 +179,16 @@ def says_that_a_command_cannot_be_started(cell: Cell) -> None:
     assert cell.run("true", directory="/no/such/folder").end is End.SPAWN_FAILED
 
 
+def keeps_the_descriptors_that_it_is_given(cell: Cell) -> None:
+    read, write = os.pipe()
+    try:
+        assert cell.shell(f"echo through >/proc/self/fd/{write}", inherit=(write,)).succeeded
+        assert os.read(read, 100) == b"through\n"
+    finally:
+        os.close(read)
+        os.close(write)
+
+
 def lets_output_be_written_aside_and_renamed(cell: Cell) -> None:
     script = 'cd "$1" && echo done > report.part && mv report.part report'
     assert cell.shell(script, cell.layout.output).succeeded
@@ -225,6 +235,7 @@ CHECKS: tuple[Check, ...] = (
     does_not_wait_when_in_a_hurry,
     raises_what_the_observer_raises,
     says_that_a_command_cannot_be_started,
+    keeps_the_descriptors_that_it_is_given,
     lets_output_be_written_aside_and_renamed,
     refuses_more_memory_than_allowed,
     refuses_files_that_are_larger_than_allowed,

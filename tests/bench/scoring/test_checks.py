@@ -71,7 +71,11 @@ def contained(tmp_path: Path) -> Cell:
 
 def test_a_check_passes_exactly_if_its_command_exits_with_0(cell: Cell) -> None:
     assert cell.verify("grep right answer.txt") == CheckResult(
-        passed=True, end=End.EXITED, seconds=pytest.approx(0, abs=60), tail="the right answer\n"
+        passed=True,
+        exited_zero=True,
+        end=End.EXITED,
+        seconds=pytest.approx(0, abs=60),
+        tail="the right answer\n",
     )
     assert not cell.verify("grep wrong answer.txt").passed
 

@@ -593,7 +593,7 @@ def test_the_evidence_of_the_run_that_was_built_on_counts_too(
     made: Made, chain: tuple[RunFolder, RunFolder]
 ) -> None:
     raise_scores(chain[0])
-    assert f"{RUN}/gen-1: promotion.json: the promotion does not follow" in refused(made, chain[1])
+    assert f"{RUN}/gen-1/promotion.json: the promotion does not follow" in refused(made, chain[1])
 
 
 def test_an_expired_run_that_was_built_on_is_refused_too(made: Made) -> None:
