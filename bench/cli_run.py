@@ -4,7 +4,7 @@ import argparse
 import errno
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO
@@ -19,6 +19,8 @@ from bench.errors import ConfigError, UserError
 from bench.sandbox import WITHOUT_CONTAINMENT
 from bench.sweep import Ground, works_on
 from bench.watch import Watcher, open_watcher
+
+MOST_NAMED = 3
 
 
 class Loaded(Struct, frozen=True):
@@ -53,12 +55,19 @@ def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None
         say(f"note: {shadow.line()}")
     if not ground.sandbox.contains:
         say(f"note: {WITHOUT_CONTAINMENT}")
-    for task, reason in ground.skipped.items():
-        say(f"note: task {task} is left out: {reason}")
     arms = ground.config.arms.values()
     idle = [task.id for task in ground.tasks if not any(works_on(arm, task) for arm in arms)]
-    if idle:
-        say(f"note: {len(idle)} tasks are left out, as no arm works on their kind: {', '.join(idle)}")
+    left_out = _by_reason({**ground.skipped, **dict.fromkeys(idle, "no arm works on their kind")})
+    for reason, tasks in left_out.items():
+        named = ", ".join(tasks[:MOST_NAMED]) + (", …" if len(tasks) > MOST_NAMED else "")
+        say(f"note: {len(tasks)} left out: {reason}: {named}")
+
+
+def _by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for task, reason in skipped.items():
+        reasons.setdefault(reason, []).append(task)
+    return reasons
 
 
 @contextmanager

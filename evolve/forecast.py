@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bench.sweep import Ground, works_on
+from bench.errors import ConfigError
+from bench.sweep import Ground, seal_plan
 from evolve.gate import Policy
 
 
@@ -27,27 +28,33 @@ class Forecast(Struct, frozen=True, kw_only=True):
     detects: str
 
 
-def make_forecast(ground: Ground, policy: Policy) -> Forecast:
-    """The forecast from the configured arms: the overlay may need fewer of them, never more."""
-    config = ground.config
-    repeats = 1 if ground.agent.deterministic else config.repeats
-    pairs = [(task, arm) for task in ground.tasks for arm in config.arms.values() if works_on(arm, task)]
-    tasks = [task for task in ground.tasks if any(task is planned for planned, _ in pairs)]
-    free = not ground.agent.calls_model
+def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
+    """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
+    cells come on top. ConfigError when the policy would count no task at all.
+    """
+    config, free = ground.config, not ground.agent.calls_model
+    plan = seal_plan(ground, tuple(config.arms), 0, "any")
+    planned = [task for task in ground.tasks if task.id in plan.tasks]
+    counted = [task for task in planned if split in ("all", task.split)]
+    if not counted:
+        raise ConfigError(
+            f"promotion.split={split} counts none of the {len(planned)} tasks that tasks.* leaves"
+        )
+    repeats = 1 + max(cell.repeat for cell in plan.cells)
     return Forecast(
         suite=config.suite.name,
-        agent=f"{ground.agent.name}/{ground.agent.version}",
+        agent=ground.agent_name,
         model=config.model.id,
-        tasks=dict(sorted(Counter(task.split for task in tasks).items())),
-        arms=tuple(sorted(config.arms)),
+        tasks=dict(sorted(Counter(task.split for task in planned).items())),
+        arms=tuple(sorted({cell.arm for cell in plan.cells})),
         repeats=repeats,
         generations=config.generations,
-        cells=len(pairs) * repeats,
-        sessions=sum(len(arm.sessions) for _, arm in pairs) * repeats,
+        cells=len(plan.cells),
+        sessions=sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.cells),
         cost_usd=0.0 if free else None,
         cost="nothing: the agent calls no model" if free else "unknown: no earlier rows to estimate from",
         reuse="none: every cell is measured",
-        detects=policy.detects(sum(1 for task in tasks if task.class_ != "review-clean"), repeats),
+        detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
     )
 
 

@@ -37,7 +37,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
-        forecast = make_forecast(ground, load_policy(promotion))
+        forecast = make_forecast(ground, load_policy(promotion), promotion.split)
     if options.json:
         print_json(forecast)
     else:
@@ -61,7 +61,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
-        for line in forecast_lines(make_forecast(ground, policy)):
+        for line in forecast_lines(make_forecast(ground, policy, promotion.split)):
             say(line)
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))
