@@ -18,6 +18,10 @@ from bench.sweep.pool import run_ordered
 from bench.text import printable
 from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, Watcher
 
+# Cells begun beyond the fold point, per worker. Fewer let one long cell hold up the others; more are wasted in an
+# outage (tests/perf/table.py shows both on published durations).
+AHEAD = 4
+
 
 class SweepResult(Struct, frozen=True):
     """The last row of each cell that began, in the order of the plan, and why the sweep ended early, if it did."""
@@ -46,7 +50,7 @@ def run_sweep(
             running.work,
             running.fold,
             workers=bench.config.workers,
-            window=2 * bench.config.workers,
+            window=AHEAD * bench.config.workers,
             cancellation=cancellation,
         )
     result = SweepResult(tuple(running.rows), _stop_cause(cancellation))

@@ -28,7 +28,10 @@ def on_the_host() -> Iterator[Line]:
     with tempfile.TemporaryDirectory(prefix="perf-") as folder, scratch() as memory:
         project = make_project(Path(folder), one_file(Path(folder)))
         common = ("sandbox=host", "workers=1", f"sandbox.scratch={memory}")
-        with project.ground(*common, f"repeats={FEW}") as few, project.ground(*common, f"repeats={MANY}") as many:
+        with (
+            project.ground(*common, f"repeats={FEW}") as few,
+            project.ground(*common, f"repeats={MANY}") as many,
+        ):
             yield from _lines(_Host(project, few, many))
 
 

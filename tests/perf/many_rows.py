@@ -56,7 +56,9 @@ def from_rows_to_a_verdict() -> Iterator[Line]:
         with path.open("wb") as file:
             file.writelines(canonical_json(row) + b"\n" for row in _rows())
         command = [sys.executable, __file__, str(path)]
-        done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": _import_path()})
+        done = subprocess.run(
+            command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": _import_path()}
+        )
     taken = convert(json.loads(done.stdout), Taken)
     yield Line(
         what=f"{ROWS:,} rows: load, aggregate, decide",

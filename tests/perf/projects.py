@@ -88,7 +88,9 @@ def make_project(root: Path, source: str, work: str = NOTHING) -> Project:
     said = '{"type": "result", "status": "completed", "message": ""}'
     files = {
         "evolve.toml": "",
-        "agent.sh": f"#!/bin/sh\n({work})\necho '{said}'\n" if work != NOTHING else f"#!/bin/sh\necho '{said}'\n",
+        "agent.sh": f"#!/bin/sh\n({work})\necho '{said}'\n"
+        if work != NOTHING
+        else f"#!/bin/sh\necho '{said}'\n",
         "conf/suite/one.yaml": "name: one\npath: suites/one\nlearnings: null\nprepare: null\n",
         "conf/arms/bare.yaml": _ARM,
         "suites/one/prompt.md": "Do nothing.\n",

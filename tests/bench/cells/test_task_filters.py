@@ -70,7 +70,7 @@ def test_tasks_that_no_arm_works_on_are_named(mixed: CellProject, capsys: pytest
     del mixed.arms["look"]
     found, said = measured(mixed, capsys)
     assert sorted(found) == ["work-1/work", "work-2/work"]
-    assert "note: 2 tasks are left out, as no arm works on their kind: review-1, review-2\n" in said
+    assert "note: 2 left out: no arm works on their kind: review-1, review-2\n" in said
 
 
 def test_a_filter_that_leaves_nothing_for_the_arms_is_refused(
