@@ -14,7 +14,15 @@ from bench.exits import ExitCode
 from bench.project import create_run
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
-from bench.sweep import canonical_skills, make_arms, measure_plan, open_ground, seal_plan, sweep_report
+from bench.sweep import (
+    canonical_skills,
+    make_arms,
+    measure_plan,
+    open_ground,
+    refuse_solved,
+    seal_plan,
+    sweep_report,
+)
 from bench.watch import RunFinished, RunStarted
 
 Say = Callable[[str], None]
@@ -42,6 +50,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
+        refuse_solved(ground, cancellation)
         plan = seal_plan(ground, selected, 0, None)
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))

@@ -13,7 +13,7 @@ from bench.errors import ConfigError
 from bench.exits import ExitCode
 from bench.project import RunFolder, create_run, removed_if_refused
 from bench.skills import Overlay, Skill, read_overlay
-from bench.sweep import Ground, canonical_skills, open_ground
+from bench.sweep import Ground, canonical_skills, open_ground, refuse_solved
 from bench.watch import RunFinished, RunStarted
 from evolve.forecast import forecast_lines, make_forecast
 from evolve.gate import load_policy
@@ -61,6 +61,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
+        refuse_solved(ground, cancellation)
         for line in forecast_lines(make_forecast(ground, policy, promotion.split)):
             say(line)
         with open_events(options, sys.stderr) as watcher:

@@ -4,12 +4,16 @@ import ast
 import importlib
 import json
 import re
+import runpy
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -22,15 +26,17 @@ import bench.cli
 import evolve.cli
 from bench.agents import SessionReport, SessionRequest, SkillPlace, create_agent
 from bench.agents.contract import ContractParser, session_input
+from bench.cancellation import Cancellation
 from bench.config import load_config
 from bench.config.compose import compose
 from bench.config.resources import load_schema
 from bench.config.schema_errors import schema_complaints
+from bench.environments import Environments
 from bench.exits import ExitCode
 from bench.results import KINDS_OF_STATUS
-from bench.sandbox import Layout
-from bench.scoring import Review, read_review
-from bench.suite import packages_specification, read_yaml
+from bench.sandbox import Layout, Limits, Writable, open_sandbox
+from bench.scoring import CheckPlace, CheckResult, Review, read_review, run_oracle
+from bench.suite import CommandOracle, Environment, OracleFile, packages_specification, read_yaml
 from bench.watch import Event
 from evolve.gate import (
     Evidence,
@@ -44,6 +50,8 @@ TOP = Path(__file__).parent.parent
 STARTER = Path(bench.__file__).parent / "starter" / "project"
 DOCS = sorted((TOP / "docs").glob("*.md"))
 PAGES = [TOP / "README.md", TOP / "CONTRIBUTING.md", TOP / "CHANGELOG.md", TOP / "runs" / "README.md", *DOCS]
+CHECK = STARTER / "suites" / "starter" / "oracles" / "check.py"
+CASES = "suites/mine/hidden/rounding.toml"
 PROGRAMS = {"bench": bench.cli, "evolve": evolve.cli}
 
 
@@ -279,6 +287,80 @@ def test_a_list_of_packages_of_ones_own_is_understood(page: Path, project: Path)
     config, _ = load_config(["suite=ours"], root=project)
     assert config.suite.prepare is not None
     assert [name for name, _ in packages_specification(config.suite.prepare).chosen] == ["bottle", "requests"]
+
+
+@pytest.fixture(params=["bubblewrap", "host"])
+def hidden_test(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], CheckResult]:
+    """Runs the hidden test of docs/hidden-tests.md on a shop/money.py, as a cell does."""
+    files = {"check.py": CHECK.read_bytes(), "cases.toml": block("hidden-tests.md", CASES).encode()}
+    oracle = CommandOracle(documented_oracle()["command"], tuple(starmap(OracleFile, files.items())), "", "")
+    config, _ = load_config([f"sandbox={request.param}", f"sandbox.scratch={tmp_path}"], root=STARTER)
+    sandbox = open_sandbox(config.sandbox)
+    environments = Environments(tmp_path, tmp_path, contained=sandbox.contains)
+    opened = environments.open(Environment(python=True))
+
+    def run(solution: str) -> CheckResult:
+        layout_in(tmp_path)
+        layout = sandbox.layout(tmp_path)
+        package = tmp_path / "workspace" / "shop"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "money.py").write_text(solution, encoding="utf-8")
+        place = CheckPlace(
+            folder=tmp_path,
+            layout=layout,
+            copy=Writable(package.parent, layout.workspace),
+            mounts=opened.mounts,
+            environment=opened.variables,
+            limits=Limits(),
+            seconds=60,
+            token="t0k3n",
+        )
+        with Cancellation() as cancellation:
+            return run_oracle(sandbox, place, oracle, cancellation)
+
+    return run
+
+
+def documented_oracle() -> dict[str, Any]:
+    """The oracle of the task in docs/suites.md; the entry in docs/hidden-tests.md must be the same."""
+    task = read_yaml(block("suites.md", "suites/mine/suite.yaml"), "suite.yaml").value["tasks"][1]
+    entry = next(each.text for each in blocks(TOP / "docs" / "hidden-tests.md") if each.language == "yaml")
+    assert read_yaml(textwrap.dedent(entry), "entry").value.items() <= task.items()
+    assert [file["target"] for file in task["oracle"]["files"]] == ["check.py", "cases.toml"]
+    oracle: dict[str, Any] = task["oracle"]
+    return oracle
+
+
+def test_the_hidden_test_of_the_page_passes_the_solution_of_the_page(
+    hidden_test: Callable[[str], CheckResult],
+) -> None:
+    assert hidden_test(block("hidden-tests.md", "shop/money.py")).passed
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        "def split(amount, parts):\n    return [amount // parts] * parts\n",
+        "import os\n\nos._exit(0)\n",
+        "import sys\n\nprint(sys.stdin.read())\nsys.exit(0)\n",
+    ],
+    ids=["wrong", "ends early", "looks for the token"],
+)
+def test_the_hidden_test_of_the_page_fails_what_is_no_solution(
+    hidden_test: Callable[[str], CheckResult], solution: str
+) -> None:
+    result = hidden_test(solution)
+    assert not result.passed
+    assert not result.exited_zero
+
+
+def test_the_seal_of_the_page_is_made_by_the_command_of_the_page() -> None:
+    case = tomllib.loads(block("hidden-tests.md", CASES))["case"][0]
+    command = next(each.text for each in blocks(TOP / "docs" / "hidden-tests.md") if "--seal" in each.text)
+    answer = re.findall(r"echo '(.*)'", command)[0]
+    check = runpy.run_path(str(CHECK))
+    assert check["seal"](json.loads(answer), case["salt"]) == case["digest"]
 
 
 def make_repository(folder: Path) -> None:

@@ -35,7 +35,12 @@ def check_visibly(
     if not task.verify:
         return None
     with bench.cpu:
-        return run_verify(bench.sandbox, check_place(bench, task, place), task.verify, cancellation)
+        return run_verify(
+            bench.sandbox,
+            check_place(bench.config, bench.environments, task, place),
+            task.verify,
+            cancellation,
+        )
 
 
 def check_hidden(
@@ -43,4 +48,6 @@ def check_hidden(
 ) -> CheckResult:
     """Run the hidden test on a throw-away layer of its own: nothing that the visible check wrote is there."""
     with bench.cpu:
-        return run_oracle(bench.sandbox, check_place(bench, task, place), oracle, cancellation)
+        return run_oracle(
+            bench.sandbox, check_place(bench.config, bench.environments, task, place), oracle, cancellation
+        )

@@ -13,7 +13,7 @@ from bench.arms.tools import OpenedTool, open_tools
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
 from bench.config import Config, SessionSpec
-from bench.environments import SYSTEM_PATH, OpenedEnvironment
+from bench.environments import SYSTEM_PATH, EnvironmentSource, OpenedEnvironment
 from bench.sandbox import Command, End, Layout, Limits, Mount, ProcessResult, ReadOnly, Writable
 from bench.scoring import CheckPlace
 from bench.suite import Asset, Task
@@ -225,16 +225,16 @@ def read_artifact(path: Path, most: int = LARGEST_ARTIFACT) -> bytes | None:
         return file.read(most + 1)
 
 
-def check_place(bench: Workbench, task: Task, place: Place) -> CheckPlace:
+def check_place(config: Config, environments: EnvironmentSource, task: Task, place: Place) -> CheckPlace:
     """Where the checks of a cell run: on a throw-away layer above what the sessions left."""
-    opened = bench.environments.open(task.environment)
+    opened = environments.open(task.environment)
     return CheckPlace(
         folder=place.folder,
         layout=place.layout,
         copy=place.copy.throwaway(place.layout.workspace),
         mounts=(*dependency_mounts(task.dependencies, place.layout.workspace), *opened.mounts),
         environment=confined_environment(place.layout, opened),
-        limits=limits_of(bench.config),
-        seconds=bench.config.timeout,
+        limits=limits_of(config),
+        seconds=config.timeout,
         token=secrets.token_hex(8),
     )

@@ -78,15 +78,10 @@ def _install(folder: Path, requirements: bytes, index: Path | None, named: str) 
     make_virtual(folder, str(host_python()))
     listed = folder.parent / "requirements.txt"
     listed.write_bytes(requirements)
+    options = ("--no-compile", "--no-warn-script-location", "--require-hashes", "--only-binary=:all:")
     done = run_pip(
-        *(
-            "--python",
-            str(folder / "bin" / "python3"),
-            "install",
-            "--no-compile",
-            "--no-warn-script-location",
-        ),
-        *("--require-hashes", "--only-binary=:all:", "-r", str(listed)),
+        *("--python", str(folder / "bin" / "python3")),
+        *("install", *options, "-r", str(listed)),
         index=index,
         directory=folder.parent,
     )

@@ -1,6 +1,7 @@
 """Plan, schedule, execute."""
 
 from bench.sweep.again import Measured, arms_again, differences, find_cell, open_measured
+from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
 from bench.sweep.ground import (
     Ground,
@@ -36,6 +37,7 @@ __all__ = [
     "open_measured",
     "open_scratch",
     "open_workbench",
+    "refuse_solved",
     "run_ordered",
     "run_sweep",
     "seal_plan",

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from bench.errors import WorkspaceError
-from bench.sandbox import Writable
 from bench.suite import Derived, Entry, Refused, Task, list_entries, shown
 from bench.sweep.traces import find_trace
 from bench.sweep.workshop import Workshop
@@ -40,11 +39,9 @@ def derive_asset(workshop: Workshop, task: Task, template: Template, asset: Deri
 def _run(workshop: Workshop, task: Task, template: Template, asset: Derived, folder: Path) -> None:
     """Run the command on a throw-away copy of the template."""
     copy = workshop.workspaces.create(template, folder)
-    layout = workshop.sandbox.layout(folder)
     try:
-        seen = copy.throwaway(layout.workspace)
-        output = Writable(folder / "output", layout.output)
-        result = workshop.run(task, asset.command, folder, seen, (output,))
+        seen = copy.throwaway(workshop.sandbox.layout(folder).workspace)
+        result = workshop.run(task, asset.command, folder, seen, output=True)
     finally:
         copy.remove()
     if not result.succeeded:

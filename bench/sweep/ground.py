@@ -77,11 +77,7 @@ def open_ground(
     for name, spec in config.arms.items():
         check_tools(name, spec, root)
     agent = create_agent(config.agent, root)
-    prompts = {
-        spec.prompt: read_prompt(spec.prompt, root, config_dirs)
-        for arm in config.arms.values()
-        for spec in arm.sessions.values()
-    }
+    prompts = _prompts(config, root, config_dirs)
     sandbox = _usable_sandbox(config, agent)
     with deadline(config.budget.wall, cancellation), open_scratch(Path(config.sandbox.scratch)) as scratch:
         environments = Environments(root, scratch, contained=sandbox.contains)
@@ -114,6 +110,12 @@ def open_ground(
             harness=harness_digest(),
             cpu=workshop.cpu,
         )
+
+
+def _prompts(config: Config, root: Path, config_dirs: Sequence[Path]) -> dict[str, str]:
+    """The text of every prompt that a session of an arm names."""
+    sessions = (spec for arm in config.arms.values() for spec in arm.sessions.values())
+    return {spec.prompt: read_prompt(spec.prompt, root, config_dirs) for spec in sessions}
 
 
 def _usable_sandbox(config: Config, agent: Agent) -> Sandbox:

@@ -1,7 +1,6 @@
 """Commands of a task that run before any session: its setup, and what derives assets of its starting state."""
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,26 +28,28 @@ class Workshop(Struct, frozen=True, kw_only=True):
     cancellation: Cancellation
 
     def run(
-        self, task: Task, command: str, folder: Path, copy: Mount, more: Sequence[Mount] = ()
+        self, task: Task, command: str, folder: Path, copy: Mount, *, output: bool = False
     ) -> ProcessResult:
         """Run a shell command on `copy`, which it sees as the working copy, confined and where no skill is.
-        `folder` is its own; `OUTPUT` names the part of it that is seen as /output, if that is mounted.
+        `folder` is its own; with `output`, the folder of that name in it is seen as /output, and named by OUTPUT.
         """
         for name in ("home", "output", "temporary"):
             (folder / name).mkdir(parents=True)
         layout = self.sandbox.layout(folder)
         opened = self.environments.open(task.environment)
+        leaves = (Writable(folder / "output", layout.output),) if output else ()
         return self.sandbox.run(
             Command(
                 argv=("/bin/sh", "-c", command),
                 directory=layout.directory(copy),
-                environment=confined_environment(layout, opened) | {"OUTPUT": layout.output},
+                environment=confined_environment(layout, opened)
+                | ({"OUTPUT": layout.output} if output else {}),
                 mounts=(
                     copy,
                     Writable(folder / "home", layout.home),
                     *dependency_mounts(task.dependencies, layout.workspace),
                     *opened.mounts,
-                    *more,
+                    *leaves,
                 ),
                 seconds=self.config.timeout,
                 limits=limits_of(self.config),

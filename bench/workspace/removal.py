@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from bench.errors import WorkspaceError
 from bench.workspace.paths import shown
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEEP = 16  # folders inside each other that are held open at once
 _NAMED = 5  # leftovers that a message names
 
 
@@ -27,7 +28,7 @@ def remove_tree(folder: Path) -> None:
     if not stat.S_ISDIR(status.st_mode):
         folder.unlink()
         return
-    left = [*_emptied(folder, status), *_failing(folder.rmdir, "", errno.ENOTEMPTY)]
+    left = list(_removed(folder, status))
     if left:
         names = ", ".join(left[:_NAMED])
         raise WorkspaceError(
@@ -47,65 +48,88 @@ def remove_trees(folders: Iterable[Path]) -> None:
         raise WorkspaceError("; ".join(failures))
 
 
-class _Doomed(Struct, frozen=True):
-    """A folder directly below the root of a removal, and the path that it had before it was moved there."""
+class _Deep(Struct, frozen=True):
+    """A deep folder, moved up to the root of a removal, and the path that it had before."""
 
     name: str
     path: str
 
 
-def _emptied(folder: Path, status: os.stat_result) -> Iterator[str]:
-    """Empty a folder and yield what could not be removed, and why. An inner folder is first moved up to the
+class _Removal(Struct, frozen=True):
+    """A removal at work: its root, the device that this is on, and the deep folders that are still to be emptied."""
+
+    root: int
+    device: int
+    deep: list[_Deep]
+
+
+def _removed(folder: Path, status: os.stat_result) -> Iterator[str]:
+    """Remove a folder and yield what could not be removed, and why. A deep inner folder is first moved up to the
     root, so that no depth of nesting exhausts descriptors, the stack or the longest path.
     """
     folder.chmod(stat.S_IRWXU)
     root = os.open(folder, _FOLDER)
+    removal = _Removal(root, status.st_dev, [])
     try:
-        pending: list[_Doomed] = []
-        yield from _clear(root, root, "", status.st_dev, pending)
-        while pending:
-            doomed = pending.pop()
-            inner = os.open(doomed.name, _FOLDER, dir_fd=root)
-            try:
-                yield from _clear(root, inner, doomed.path + "/", status.st_dev, pending)
-            finally:
-                os.close(inner)
-            yield from _failing(lambda: os.rmdir(doomed.name, dir_fd=root), doomed.path, errno.ENOTEMPTY)  # noqa: B023
+        yield from _clear(removal, root, "", 0)
+        while removal.deep:
+            deep = removal.deep.pop()
+            yield from _remove_folder(removal, root, deep.name, deep.path, 1)
     finally:
         os.close(root)
+    try:
+        folder.rmdir()
+    except OSError as error:
+        yield from _complaint(error, "")
 
 
-def _clear(root: int, folder: int, prefix: str, device: int, pending: list[_Doomed]) -> Iterator[str]:
-    """Remove what is directly in `folder`; its own folders become `pending`."""
+def _clear(removal: _Removal, folder: int, prefix: str, depth: int) -> Iterator[str]:
+    """Remove what is in `folder`, and yield what of it could not be."""
     with os.scandir(folder) as listing:
         entries = list(listing)
     for entry in entries:
         path = prefix + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            yield from _remove_folder(removal, folder, entry.name, path, depth + 1)
+            continue
         try:
-            if not entry.is_dir(follow_symlinks=False):
-                os.unlink(entry.name, dir_fd=folder)
-            elif os.stat(entry.name, dir_fd=folder, follow_symlinks=False).st_dev != device:
-                yield f"{_named(path)} (something is mounted there)"
-            else:
-                pending.append(_moved(root, folder, entry.name, path))
+            os.unlink(entry.name, dir_fd=folder)
         except OSError as error:
-            yield f"{_named(path)} ({error.strerror})"
+            yield from _complaint(error, path)
 
 
-def _moved(root: int, folder: int, name: str, path: str) -> _Doomed:
-    os.chmod(name, stat.S_IRWXU, dir_fd=folder)
-    aside = secrets.token_hex(16)
-    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=root)
-    return _Doomed(aside, path)
-
-
-def _failing(action: Callable[[], None], path: str, expected: int = 0) -> Iterator[str]:
-    """Do it, and yield what went wrong, unless that only follows from something already told."""
+def _remove_folder(removal: _Removal, folder: int, name: str, path: str, depth: int) -> Iterator[str]:
+    """Remove a folder within `folder`, unless it is deep: then it is moved aside for later."""
     try:
-        action()
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if status.st_dev != removal.device:
+            yield f"{_named(path)} (something is mounted there)"
+            return
+        if status.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(name, stat.S_IRWXU, dir_fd=folder)
+        if depth > _DEEP:
+            removal.deep.append(_moved(removal, folder, name, path))
+            return
+        inner = os.open(name, _FOLDER, dir_fd=folder)
+        try:
+            yield from _clear(removal, inner, path + "/", depth)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=folder)
     except OSError as error:
-        if error.errno != expected:
-            yield f"{_named(path)} ({error.strerror})"
+        yield from _complaint(error, path)
+
+
+def _moved(removal: _Removal, folder: int, name: str, path: str) -> _Deep:
+    aside = secrets.token_hex(16)
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=removal.root)
+    return _Deep(aside, path)
+
+
+def _complaint(error: OSError, path: str) -> Iterator[str]:
+    """What could not be removed, unless that only follows from something already told."""
+    if error.errno != errno.ENOTEMPTY:
+        yield f"{_named(path)} ({error.strerror})"
 
 
 def _named(path: str) -> str:

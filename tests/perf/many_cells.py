@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from bare_bubblewrap import BareBubblewrap
@@ -102,7 +103,7 @@ class _Host:
             self.test.append(_cost(_test_alone, FEW))
             if number < ROUNDS - 1:
                 watcher = Quiet() if number else meter
-                self.many.append(cpu_of(lambda watcher=watcher: many.sweep(watcher), MANY))
+                self.many.append(cpu_of(partial(many.sweep, watcher), MANY))
                 self.bare.append(_cost(bare.once, FEW))
         self.resident = meter.resident
 

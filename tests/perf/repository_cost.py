@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from measuring import Cpu, Line, cpu_of, median_cpu, milliseconds
@@ -42,7 +43,7 @@ def on_a_repository() -> Iterator[Line]:
             of_large.append(cpu_of(lambda: sweeps[0].sweep(Quiet()), CELLS))
             of_small.append(cpu_of(lambda: sweeps[1].sweep(Quiet()), CELLS))
             clone = memory / f"clone-{number}"
-            cloned.append(cpu_of(lambda clone=clone: clone_and_sanitize(large, clone)))
+            cloned.append(cpu_of(partial(clone_and_sanitize, large, clone)))
         yield from _lines(median_cpu(of_large), median_cpu(of_small), median_cpu(cloned))
 
 
