@@ -12,7 +12,7 @@ _MOST_NAMED = 10
 def find_run(root: Path, name: str) -> RunFolder:
     """The run of this id, the only one whose id begins so, or the one in this folder. RunError lists what there is."""
     runs = list_runs(root)
-    if "/" in name:
+    if "/" in name or name in {".", ".."}:
         places = {Path(name).resolve(), (root / name).resolve()}
         found = [run for run in runs if run.path.resolve() in places]
     else:

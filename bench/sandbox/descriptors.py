@@ -68,9 +68,10 @@ class Descriptors:
 
 def zero_ended(parts: Iterable[str]) -> bytes:
     """Strings as a child reads them that splits at zero bytes. SandboxError if one could be taken for several."""
-    encoded = [os.fsencode(part) for part in parts]
-    if any(b"\0" in part for part in encoded):
+    listed = tuple(parts)
+    text = "\0".join((*listed, ""))
+    if text.count("\0") != len(listed):
         raise SandboxError(
             "an argument, a path or an environment variable of the command contains a zero byte"
         )
-    return b"".join(part + b"\0" for part in encoded)
+    return os.fsencode(text)

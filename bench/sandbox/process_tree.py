@@ -89,7 +89,7 @@ class ProcessTree:
     def _seen(self) -> dict[int, Seen]:
         """The processes of which some may belong to the tree: all, but for a short while only later ones."""
         young = time.monotonic() - self._began < _ROUND
-        return _later(self._root) if young else _everything()
+        return later(self._root) if young else _everything()
 
     def _descends(self, process: Seen, seen: dict[int, Seen]) -> bool:
         """Whether the root is the process itself or above it."""
@@ -106,7 +106,7 @@ class ProcessTree:
             return False
 
 
-def _later(root: int) -> dict[int, Seen]:
+def later(root: int) -> dict[int, Seen]:
     """The process `root` and those that were started after it, and threads of theirs."""
     seen: dict[int, Seen] = {}
     first = root

@@ -1,5 +1,6 @@
 """Shell commands that judge a working copy: the visible check and the hidden oracle."""
 
+import os
 import secrets
 import shutil
 import tempfile
@@ -145,7 +146,8 @@ def _staged(parent: Path, files: tuple[OracleFile, ...]) -> Iterator[Path]:
 
 def _intact(folder: Path, files: tuple[OracleFile, ...]) -> bool:
     """Whether the folder holds exactly these files with exactly these bytes."""
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()}
+    paths = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
+    found = {path.relative_to(folder).as_posix(): path for path in paths}
     return set(found) == {file.target for file in files} and all(
         not found[file.target].is_symlink() and found[file.target].read_bytes() == file.content
         for file in files

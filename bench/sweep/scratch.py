@@ -48,7 +48,9 @@ def _remove_abandoned(parent: Path) -> None:
         try:
             status = folder.lstat()
             if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
-                with (folder / LOCK).open("rb") as lock:
+                # not blocking: anybody may have put a pipe there
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                with os.fdopen(os.open(folder / LOCK, flags), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     _remove(folder)
         except (BlockingIOError, FileNotFoundError, PermissionError):

@@ -18,7 +18,6 @@ from evolve.apply.model import (
     Tools,
 )
 from evolve.apply.place import command_line
-from evolve.apply.promoted import find_run
 from evolve.apply.record import read_records
 from evolve.apply.reverting import revert_run
 from evolve.apply.run import apply_command
@@ -44,7 +43,6 @@ __all__ = [
     "apply_schemas",
     "command_line",
     "exchange_entries",
-    "find_run",
     "publish",
     "read_records",
     "revert_run",

@@ -9,12 +9,10 @@ from msgspec import Struct
 from bench.config import Config, read_saved_config
 from bench.digest import digest_bytes
 from bench.errors import UserError
-from bench.project import RUNS, RunFolder, list_runs
+from bench.project import RunFolder
 from bench.results import Row, read_rows
 from bench.skills import Overlay, read_overlay
-from bench.suite import shown
 from bench.sweep import Plan
-from bench.text import did_you_mean
 from evolve.apply.problems import Problem, refusal, refuse
 from evolve.errors import ApplyError
 from evolve.gate import Promotion, read_promotion
@@ -53,26 +51,6 @@ class PromotedRun(Struct, frozen=True, kw_only=True):
     config: Config
     generations: tuple[PromotedGeneration, ...]
     champion: Overlay
-
-
-def find_run(root: Path, name: str) -> RunFolder:
-    """The run with this id, the only one whose id begins so, or the one in this folder. ApplyError if there is none."""
-    runs = list_runs(root)
-    if "/" in name or name in {".", ".."}:
-        places = {Path(name).resolve(), (root / name).resolve()}
-        found = [run for run in runs if run.path.resolve() in places]
-    else:
-        found = [run for run in runs if run.id == name] or [run for run in runs if run.id.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    ids = [run.id for run in found or runs]
-    listed = "".join(f"\n  {each}" for each in ids[-_MOST_NAMED:]) or " none"
-    if found:
-        raise ApplyError(f"{len(found)} runs begin with {shown(name)!r}; name one of them:{listed}")
-    near = did_you_mean(name, ids)
-    raise ApplyError(
-        f"there is no run {shown(name)!r} in {shown(root / RUNS)}{near}; the newest there:{listed}"
-    )
 
 
 def read_promoted(run: RunFolder) -> PromotedRun:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from bench.cli_run import print_json
 from bench.exits import ExitCode
+from bench.project import find_run
 from bench.text import printable
 from evolve.apply.applying import apply_run
 from evolve.apply.exchange import exchange_entries
 from evolve.apply.interrupts import Interrupts
 from evolve.apply.model import ApplySummary, Tools
 from evolve.apply.place import project_of
-from evolve.apply.promoted import find_run
 from evolve.apply.reverting import revert_run
 from evolve.apply.summary import summary_lines
 from evolve.errors import ApplyError

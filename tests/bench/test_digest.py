@@ -1,5 +1,6 @@
 """Identity is content: what may change a digest, and what may not."""
 
+import base64
 import json
 import os
 import subprocess
@@ -75,6 +76,21 @@ def test_a_number_that_json_cannot_write_is_refused_wherever_it_is(number: float
 
     with pytest.raises(ValueError, match="cannot be written as JSON"):
         canonical_json(value)
+
+
+@given(st.integers(2**64) | st.integers(max_value=-(2**63) - 1))
+def test_an_integer_of_any_size_is_written_and_hides_no_other_number(number: int) -> None:
+    assert json.loads(canonical_json([number, 1.5])) == [number, 1.5]
+    with pytest.raises(ValueError, match="cannot be written as JSON"):
+        canonical_json([number, float("nan")])
+
+
+@given(st.integers(0, 2**64 - 1), st.binary(max_size=4))
+def test_what_only_looks_like_such_a_number_is_written(number: int, content: bytes) -> None:
+    looks = b"\xcb\x7f\xf8" + content
+
+    assert canonical_json([number, looks]) == b'[%d,"%s"]' % (number, base64.b64encode(looks))
+    assert canonical_json(0xCB7FF8 << 32) == b"%d" % (0xCB7FF8 << 32)
 
 
 class Point(Struct, frozen=True):

@@ -31,7 +31,9 @@ def faults_of_wheel(wheel: Path) -> list[str]:
     missing = [f"the wheel lacks {name}" for name in NEEDED if name not in names]
     strange = {name.split("/")[0] for name in names} - {"bench", "evolve"}
     extra = [f"the wheel holds {name}" for name in strange if not name.endswith(".dist-info")]
-    licence = [] if any(name.endswith("licenses/LICENSE") for name in names) else ["the wheel lacks its licence"]
+    licence = (
+        [] if any(name.endswith("licenses/LICENSE") for name in names) else ["the wheel lacks its licence"]
+    )
     return missing + extra + licence
 
 
@@ -46,12 +48,18 @@ def faults_of_install(venv: Path) -> list[str]:
     listed = subprocess.run([venv / "bin" / "python", "-c", code], capture_output=True, text=True, check=True)
     sizes = {name: int(size) for name, size in map(str.split, listed.stdout.splitlines())}
     sizes = {name: size for name, size in sizes.items() if name not in ("pip", "setuptools", "wheel")}
-    reasons = dict(re.findall(r'^  "([\w-]+)[^#\n]*# (.*)$', Path("pyproject.toml").read_text(), re.MULTILINE))
+    reasons = dict(
+        re.findall(r'^  "([\w-]+)[^#\n]*# (.*)$', Path("pyproject.toml").read_text(), re.MULTILINE)
+    )
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
         print(f"{size / 1e6:7.1f} MB  {name:28} {reasons.get(name, 'needed by another')}")
     total = sum(sizes.values()) / 1e6
     print(f"{total:7.1f} MB in {len(sizes)} distributions")
-    faults = [f"{len(sizes)} distributions, {MOST_DISTRIBUTIONS} are allowed"] if len(sizes) > MOST_DISTRIBUTIONS else []
+    faults = (
+        [f"{len(sizes)} distributions, {MOST_DISTRIBUTIONS} are allowed"]
+        if len(sizes) > MOST_DISTRIBUTIONS
+        else []
+    )
     return faults + ([f"{total:.0f} MB, {MOST_MEGABYTES} are allowed"] if total > MOST_MEGABYTES else [])
 
 
@@ -63,7 +71,9 @@ def faults_of_help(venv: Path) -> list[str]:
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main(['--help'])\n"
         f"print(*[name for name in {FORBIDDEN!r} if name in sys.modules])\n"
     )
-    done = subprocess.run([venv / "bin" / "python", "-c", code], capture_output=True, text=True, check=True, cwd=venv)
+    done = subprocess.run(
+        [venv / "bin" / "python", "-c", code], capture_output=True, text=True, check=True, cwd=venv
+    )
     return [f"evolve --help imports {name}" for name in done.stdout.split()]
 
 

@@ -38,7 +38,11 @@ def test_the_command_that_takes_a_promotion_over_can_be_pasted_into_a_shell() ->
     folder, root = Path("/my project/runs/r"), Path("/my project")
     result = RunResult(generations=(), champion=folder / "champion", code=ExitCode.VERDICT)
 
-    command = next(line for line in closing_lines(result, folder, root, contained=True, again="evolve") if "evolve apply" in line)
+    command = next(
+        line
+        for line in closing_lines(result, folder, root, contained=True, again="evolve")
+        if "evolve apply" in line
+    )
 
     words = shlex.split(command[command.index("evolve apply") :])
     assert words == ["evolve", "apply", "r", "--root", "/my project"]

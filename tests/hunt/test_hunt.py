@@ -6,6 +6,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -112,12 +113,14 @@ class LeakyTemplates:
 
     def __init__(self, real: Any, leak: Callable[[Path], None]) -> None:
         self._real, self._leak, self._leaked = real, leak, set[Path]()
+        self._lock = threading.Lock()
 
     def build(self, task: Task) -> Template:
         template: Template = self._real.build(task)
-        if template.tree not in self._leaked:
-            self._leaked.add(template.tree)
-            self._leak(template.tree)
+        with self._lock:
+            if template.tree not in self._leaked:
+                self._leaked.add(template.tree)
+                self._leak(template.tree)
         return template
 
     def derive(self, task: Task, asset: Derived) -> Path:

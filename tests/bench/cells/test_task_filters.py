@@ -18,7 +18,7 @@ def mixed(project: CellProject) -> CellProject:
     project.tree({"a.txt": "a\n"})
     project.write("suites/mine/labels/none.json", json.dumps(LABELS))
     for number, split in enumerate(("train", "holdout"), 1):
-        project.task(f"work-{number}", "true", split=split)
+        project.task(f"work-{number}", "test -e new", split=split)
         project.task(f"review-{number}", "true", split=split)
         project.tasks[-1] |= {
             "class": "review-clean",
@@ -28,8 +28,10 @@ def mixed(project: CellProject) -> CellProject:
     project.arm("work")
     review = {"kind": "review", "prompt": "prompts/review_without_skill.md", "boundary": []}
     project.arm("look", {"review": review})
+    approval = {"schema_version": 1, "verdict": "approve", "findings": []}
     project.agent(
-        "if session['kind'] == 'review':\n    open(paths['artifact'], 'w').write('{\"schema_version\": 1, \"verdict\": \"approve\", \"findings\": []}')"
+        "place = paths['artifact'] if session['kind'] == 'review' else 'new'\n"
+        f"open(place, 'w').write('{json.dumps(approval)}')"
     )
     return project
 

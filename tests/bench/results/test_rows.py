@@ -43,6 +43,14 @@ def test_what_is_appended_is_read_back_in_order(path: Path) -> None:
     assert read_rows(write(path)) == (ROWS, False)
 
 
+def test_what_rows_have_in_common_is_in_memory_once(path: Path) -> None:
+    first, second, third = read_rows(write(path))[0]
+    assert first.provenance is second.provenance is third.provenance
+    assert first.usage is second.usage
+    assert first.identity.plan is second.identity.plan
+    assert (first.score, first.outcome) != (third.score, third.outcome)
+
+
 def test_each_row_is_one_line_and_readable_by_its_owner_only(path: Path) -> None:
     lines = write(path).read_bytes().splitlines()
     assert [json.loads(line)["identity"]["repeat"] for line in lines] == [0, 1, 2]

@@ -1,7 +1,10 @@
 """The rules that the sandboxes are made of."""
 
+import os
 import signal
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,16 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sandbox_cell import configuration
 
-from bench.sandbox import WITHOUT_CONTAINMENT, Limits, Sandbox, containment_refusal, masks, open_sandbox
+from bench.cancellation import Cancellation
+from bench.errors import SandboxError
+from bench.sandbox import (
+    WITHOUT_CONTAINMENT,
+    Command,
+    End,
+    Limits,
+    Sandbox,
+    containment_refusal,
+    masks,
+    open_sandbox,
+)
 from bench.sandbox.capture import Capture
 from bench.sandbox.cgroups import Group, Place, find_places, host_places, usable_places
 from bench.sandbox.crash import crash_signal
 from bench.sandbox.diagnosis import explain_failure
+from bench.sandbox.gated import Gated
 from bench.sandbox.limits import Limiter
 from bench.sandbox.masks import hidden_paths
 from bench.sandbox.mounts import system_options, system_trees
-from bench.sandbox.process_tree import parse_status
+from bench.sandbox.process_tree import later, parse_status
 from bench.sandbox.seccomp import system_call_filter
+from bench.sandbox.waiting import open_process
 
 VERSION_1 = """\
 31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
@@ -58,6 +74,49 @@ def test_the_name_of_a_process_cannot_forge_its_status(name: str) -> None:
     behind = "S 12 34 56 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 7890 1000 10"
     seen = parse_status(99, f"99 ({name}) {behind}\n")
     assert (seen.pid, seen.state, seen.parent, seen.session, seen.born) == (99, "S", 12, 56, 7890)
+
+
+def test_what_was_started_after_a_process_is_found_by_its_number() -> None:
+    with (
+        subprocess.Popen(("cat",), stdin=subprocess.PIPE) as one,
+        subprocess.Popen(("cat",), stdin=one.stdin) as two,
+    ):
+        assert {one.pid, two.pid} <= later(one.pid).keys()
+        assert os.getpid() not in later(one.pid) or os.getpid() > one.pid
+        assert later(one.pid)[two.pid].parent == os.getpid()
+
+
+def test_once_the_numbers_began_again_everything_is_looked_at() -> None:
+    highest = int(Path("/proc/sys/kernel/pid_max").read_text())
+    assert os.getpid() in later(highest)
+
+
+def test_a_thread_has_no_handle_of_its_own() -> None:
+    waiting = threading.Event()
+    thread = threading.Thread(target=waiting.wait)
+    thread.start()
+    try:
+        assert thread.native_id is not None
+        assert open_process(thread.native_id) is None
+    finally:
+        waiting.set()
+        thread.join()
+
+
+def test_a_variable_that_no_shell_can_hand_on_is_refused() -> None:
+    with pytest.raises(SandboxError, match=r"'a\.b'"):
+        Gated(("true",), {"PATH": "/bin", "a.b": "1"}, b"")
+
+
+@pytest.mark.parametrize("code", [126, 127])
+def test_no_command_can_pretend_that_it_was_not_started(code: int, tmp_path: Path) -> None:
+    host = open_sandbox(configuration("host", tmp_path))
+    script = f"echo 'gate-0123456789abcdef: 1: exec: sh: not found' >&2; exit {code}"
+    for argv in (("/bin/sh", "-c", script), ("sh", "-c", script)):
+        command = Command(argv=argv, directory="/", environment={"PATH": "/bin"}, mounts=(), seconds=60.0)
+        with Cancellation() as cancellation:
+            result = host.run(command, cancellation)
+        assert (result.end, result.code) == (End.EXITED, code)
 
 
 def test_groups_of_version_1_are_made_below_our_own_first(tmp_path: Path) -> None:
@@ -104,7 +163,6 @@ def test_a_host_without_groups_says_what_limits_it_has() -> None:
 
 def test_limits_of_a_host_without_groups_hold_for_each_process() -> None:
     import resource
-    import subprocess
 
     limiter = Limiter((), root=False, own_users=True)
     with (

@@ -277,6 +277,19 @@ def test_reading_never_goes_through_a_link_and_sees_what_the_session_sees(
     assert copy.read("src/new") == b"new\n"
 
 
+def test_only_where_nothing_is_and_nothing_was_does_it_say_that_it_has_nothing(
+    tmp_path: Path, template: Template, workspaces: Workspaces, session: Session
+) -> None:
+    copy = workspaces.create(template, tmp_path / "cell")
+    absent = (".git/hooks", ".git/config.worktree", "nowhere/at/all", "a.py/b")
+    assert not any(copy.has(path) for path in absent)
+    script = "rm -r docs; mkdir .git/hooks; echo x > .git/hooks/update; ln -s nowhere new; chmod 000 .git src"
+    assert session.shell(copy, script).succeeded
+    there = ("docs/d.md", ".git", ".git/config", ".git/hooks", ".git/hooks/update", "new", "src/b.py", "a.py")
+    assert all(copy.has(path) for path in there)
+    assert not copy.has("nowhere/at/all")
+
+
 def test_a_read_only_copy_shows_the_work_and_refuses_to_be_written(
     tmp_path: Path, template: Template, workspaces: Workspaces, session: Session
 ) -> None:

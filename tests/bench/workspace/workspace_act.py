@@ -1,7 +1,5 @@
 """Changes the folder that it is started in, as told on stdin. Runs inside the sandbox, with nothing but Python."""
 
-
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Repositories, tasks and sessions for the tests of working copies: real git, a real sandbox."""
 
-
-
 import base64
 import json
 import os

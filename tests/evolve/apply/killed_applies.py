@@ -11,7 +11,8 @@ from pathlib import Path
 
 from apply_builders import RUN, tools
 
-from evolve.apply import Step, apply_run, find_run
+from bench.project import find_run
+from evolve.apply import Step, apply_run
 
 
 def apply_in(project: Path, observe: object) -> None:

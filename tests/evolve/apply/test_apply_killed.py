@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from apply_builders import RUN, change_of, make_project, promote, snapshot, temporaries, tools
 
-from evolve.apply import ApplySummary, apply_run, find_run, read_records, revert_run
+from bench.project import find_run
+from evolve.apply import ApplySummary, apply_run, read_records, revert_run
 from evolve.errors import ApplyError
 
 PLACES = (".claude/skills", "cursor/skills", "plugin/skills")

@@ -30,9 +30,9 @@ from apply_builders import (
 from msgspec import structs
 
 from bench.digest import canonical_json, digest_bytes, digest_json
-from bench.errors import UserError
-from bench.project import RunFolder
-from evolve.apply import ApplySummary, Step, apply_run, apply_schemas, find_run, read_records, revert_run
+from bench.errors import RunError, UserError
+from bench.project import RunFolder, find_run
+from evolve.apply import ApplySummary, Step, apply_run, apply_schemas, read_records, revert_run
 from evolve.errors import ApplyError
 from evolve.gate import promotion_document, read_promotion, write_promotion
 
@@ -198,11 +198,11 @@ def test_a_run_is_named_by_id_by_a_unique_beginning_or_by_its_folder(made: Made,
         assert find_run(made.root, name).id == RUN
     monkeypatch.chdir(run.path)
     assert find_run(made.root, ".").id == RUN
-    with pytest.raises(ApplyError, match=f"2 runs begin with '2026'.*\n  {RUN}\n  {SECOND}"):
+    with pytest.raises(RunError, match=f"2 runs begin with '2026'.*\n  {RUN}\n  {SECOND}"):
         find_run(made.root, "2026")
-    with pytest.raises(ApplyError, match="no run 'elsewhere'"):
+    with pytest.raises(RunError, match="no run 'elsewhere'"):
         find_run(made.root, "elsewhere")
-    with pytest.raises(ApplyError, match="no run"):
+    with pytest.raises(RunError, match="no run"):
         find_run(made.root, "../other/runs/x")
 
 
