@@ -165,7 +165,7 @@ def create_repository(
     """Write an empty repository without hooks, remotes, logs or templates. `settings` are lines of `[core]`;
     `alternates` is a folder of objects that it may read besides its own.
     """
-    (git_dir / "objects" / "info").mkdir(parents=True)
+    (git_dir / "objects").mkdir(parents=True)
     (git_dir / "refs" / "heads").mkdir(parents=True)
     (git_dir / "HEAD").write_bytes(b"ref: " + BRANCH + b"\n")
     version = "\trepositoryformatversion = 1\n" if sha256 else "\trepositoryformatversion = 0\n"
@@ -173,6 +173,7 @@ def create_repository(
     (git_dir / "config").write_text(f"[core]\n{version}{settings}{extension}", encoding="utf-8")
     if alternates is not None:
         listed = quoted(os.fsencode(alternates.resolve())) + b"\n"
+        (git_dir / "objects" / "info").mkdir()
         (git_dir / "objects" / "info" / "alternates").write_bytes(listed)
     return Repository(git_dir)
 

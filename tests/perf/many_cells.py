@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def in_bubblewrap() -> Iterator[Line]:
             cells, starts = [], []
             for _ in range(ROUNDS):
                 starts.append(_cost(bare.once, CONFINED))
-                cells.append(cpu_of(lambda: prepared.sweep(Quiet()), CONFINED))
+                cells.append(cpu_of(partial(prepared.sweep, Quiet()), CONFINED))
     cell, start = median_cpu(cells), median_cpu(starts)
     above = (cell.total - start.total) * 1000
     yield Line(
@@ -86,25 +87,28 @@ class _Bare:
         os.write(self._rows, self._line)
         os.fsync(self._rows)
 
+    def close(self) -> None:
+        os.close(self._rows)
+
 
 class _Host:
     """All samples, each kind between the others: what one round meets, the others meet as well."""
 
     def __init__(self, project: Project, few: Prepared, many: Prepared) -> None:
-        (row, *_) = few.sweep(Quiet())
-        bare, meter = _Bare(project, row), _Meter(FEW, MANY)
         self.few: list[Cpu] = []
         self.many: list[Cpu] = []
-        self.bare = [_cost(bare.once, FEW)]
+        self.bare: list[Cpu] = []
         self.test: list[Cpu] = []
-        for number in range(ROUNDS):
-            self.few.append(cpu_of(lambda: few.sweep(Quiet()), FEW))
-            self.bare.append(_cost(bare.once, FEW))
-            self.test.append(_cost(_test_alone, FEW))
-            if number < ROUNDS - 1:
-                watcher = Quiet() if number else meter
-                self.many.append(cpu_of(partial(many.sweep, watcher), MANY))
+        meter = _Meter(FEW, MANY)
+        (row, *_) = few.sweep(Quiet())
+        with closing(_Bare(project, row)) as bare:
+            for number in range(ROUNDS):
                 self.bare.append(_cost(bare.once, FEW))
+                self.few.append(cpu_of(partial(few.sweep, Quiet()), FEW))
+                self.bare.append(_cost(bare.once, FEW))
+                self.test.append(_cost(_test_alone, FEW))
+                if number < ROUNDS - 1:
+                    self.many.append(cpu_of(partial(many.sweep, Quiet() if number else meter), MANY))
         self.resident = meter.resident
 
 

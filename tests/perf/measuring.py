@@ -12,8 +12,8 @@ MILLISECONDS = 1000.0
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One line of the table. `bar` is None for what is only told; `ratio` is what the bar is about, unless
-    `compared` says that it is the measured number itself.
+    """One line of the table. `value` is what the bar is about: a ratio, or an amount in `unit`. `bar` is None for
+    what is only told.
     """
 
     what: str
@@ -76,8 +76,10 @@ def resident() -> int:
 
 
 def peak_resident() -> int:
-    """The most bytes of this process that were in memory at once."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """The most bytes of this program that were in memory at once."""
+    # not getrusage, which counts the memory of the process that started this one
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
 
 
 def milliseconds(seconds: float) -> str:

@@ -17,7 +17,6 @@ from bench.sweep import Ground, make_arms, measure_plan, open_ground, seal_plan
 from bench.watch import Event
 
 ROOM = 2 << 30  # bytes
-NOTHING = "exit 0"
 ORACLE = 'read -r token && echo "$token"'
 _ARM = """\
 bare:
@@ -83,14 +82,12 @@ class Prepared(Struct, frozen=True):
         return result.rows
 
 
-def make_project(root: Path, source: str, work: str = NOTHING) -> Project:
-    """A project whose agent does `work`, a line of shell, and says that it is done."""
+def make_project(root: Path, source: str, work: str = "") -> Project:
+    """A project whose agent does `work`, lines of shell, and says that it is done."""
     said = '{"type": "result", "status": "completed", "message": ""}'
     files = {
         "evolve.toml": "",
-        "agent.sh": f"#!/bin/sh\n({work})\necho '{said}'\n"
-        if work != NOTHING
-        else f"#!/bin/sh\necho '{said}'\n",
+        "agent.sh": f"#!/bin/sh\n{work}echo '{said}'\n",
         "conf/suite/one.yaml": "name: one\npath: suites/one\nlearnings: null\nprepare: null\n",
         "conf/arms/bare.yaml": _ARM,
         "suites/one/prompt.md": "Do nothing.\n",

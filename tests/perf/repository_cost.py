@@ -20,7 +20,7 @@ ROUNDS = 3
 LEAST_CHEAPER = 20.0
 MOST_TIMES_SMALL = 2.0
 
-_WORK = "echo changed >> folder-0/file-0.txt"
+_WORK = "echo changed >> folder-0/file-0.txt\n"
 _IDENTITY = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.invalid")
 
 
