@@ -11,7 +11,7 @@ from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.digest import digest_json
 from bench.exits import ExitCode
-from bench.project import create_run
+from bench.project import create_run, removed_if_refused
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
@@ -60,7 +60,8 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                     run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(loaded.config)
                 )
             )
-            arms = make_arms(ground, selected, canonical)
+            with removed_if_refused(run):
+                arms = make_arms(ground, selected, canonical)
             result = measure_plan(ground, plan, arms, run, run.path, watcher, cancellation)
             code = exit_code(health(result.rows, ground.roles(selected)), result.stopped)
             report = run.path / "report.md"
@@ -71,7 +72,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         folder=str(run.path),
         report=str(report),
         cells=len(plan.cells),
-        rows=len(result.rows),
+        rows=len({row.key for row in result.rows}),
         stopped=result.stopped,
         code=int(code),
     )

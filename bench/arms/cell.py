@@ -288,11 +288,13 @@ def _remove(folder: Path, record: Measurement, copies: list[WorkingCopy]) -> Non
 
 
 def _name_the_stop(record: Measurement, cancellation: Cancellation) -> None:
-    """Say which cause stopped a cell; what broke because it was being stopped was stopped, too."""
+    """Say which cause stopped a cell. What the harness could not do because it was being stopped was stopped, too;
+    what an agent broke stays what it was.
+    """
     finding, cause = record.finding, cancellation.cause
-    if cause is None or finding is None or finding.status not in ("stopped", "failed"):
+    if cause is None or finding is None:
         return
-    if finding.kind == "cleanup-failure":
+    if finding.status != "stopped" and finding.kind != "infra-error":
         return
     record.finding = Finding(
         "stopped", STOP_CAUSES.get(cause, "cancelled"), f"stopped by {cause}: {finding.detail}"

@@ -13,6 +13,7 @@ from bench.cancellation import Cancellation
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+LONGEST_WAIT = 0.5
 
 
 def run_ordered(
@@ -46,6 +47,9 @@ def run_ordered(
                 if not running:
                     return
                 item, future = running[0]
+                while not future.done():
+                    # bounded: a signal that comes just before a wait would only be seen after it
+                    wait([future], timeout=LONGEST_WAIT)
                 results = future.result()
                 running.popleft()
                 for result in results:

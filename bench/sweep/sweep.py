@@ -24,7 +24,9 @@ AHEAD = 4
 
 
 class SweepResult(Struct, frozen=True):
-    """The last row of each cell that began, in the order of the plan, and why the sweep ended early, if it did."""
+    """The rows of every attempt of the cells that began, in the order of the plan (the last attempt of a cell
+    counts), and why the sweep ended early, if it did.
+    """
 
     rows: tuple[Row, ...]
     stopped: StopCause | None
@@ -56,7 +58,10 @@ def run_sweep(
     result = SweepResult(tuple(running.rows), _stop_cause(cancellation))
     watcher.see(
         SweepFinished(
-            generation=plan.generation, rows=len(result.rows), cells=len(plan.cells), stopped=result.stopped
+            generation=plan.generation,
+            rows=len({row.key for row in result.rows}),
+            cells=len(plan.cells),
+            stopped=result.stopped,
         )
     )
     return result
@@ -78,6 +83,7 @@ class _Running:
         self._breaker = Breaker(bench.config.breaker)
         self._lock = threading.Lock()
         self._at_work = 0
+        self._done = 0
         self.rows: list[Row] = []
 
     def work(self, cell: Cell) -> list[Row]:
@@ -96,25 +102,27 @@ class _Running:
         """Make the rows durable, in the plan's order, then look at the breaker."""
         for row in attempts:
             self._file.append(row)
-        self.rows.append(attempts[-1])
-        self._watcher.see(_finished(cell, attempts[-1], len(self.rows), len(self._plan.cells)))
+        self.rows += attempts
+        self._done += 1
+        self._watcher.see(_finished(cell, attempts[-1], self._done, len(self._plan.cells)))
         if self._breaker.take(attempts[-1]):
             self._cancellation.cancel("breaker")
 
     def _attempts(self, cell: Cell, neighbours: int) -> list[Row]:
+        """A broken attempt is made again; one that was measured never is, even where two of it disagree."""
         rows: list[Row] = []
         for attempt in range(1 + self._bench.config.retries):
-            rows.append(self._measure(cell, attempt, neighbours))
-            if rows[-1].outcome.status != "failed" or self._cancellation.cancelled:
+            row = measure(self._bench, cell, attempt, neighbours, self._cancellation)
+            rows.append(self._checked_twice(cell, row, neighbours))
+            if row.outcome.status != "failed" or self._cancellation.cancelled:
                 break
         return rows
 
-    def _measure(self, cell: Cell, attempt: int, neighbours: int) -> Row:
-        """One attempt; of a cell that is checked twice, both measurements must agree."""
-        row = measure(self._bench, cell, attempt, neighbours, self._cancellation)
+    def _checked_twice(self, cell: Cell, row: Row, neighbours: int) -> Row:
+        """The row, or, of a cell that is checked twice, what a second measurement makes of it."""
         if not cell.twice or row.outcome.status != "measured":
             return row
-        again = measure(self._bench, cell, attempt, neighbours, self._cancellation)
+        again = measure(self._bench, cell, row.identity.attempt, neighbours, self._cancellation)
         if again.outcome.status == "stopped":
             return again
         differing = same_measurement(row, again)

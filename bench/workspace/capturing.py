@@ -53,7 +53,7 @@ def capture(copy: WorkingCopy, template: Template, limit: int, *, room: int = MO
     entries = copy.entries()
     if not entries:
         return _change((), (), (0, 0), b"", truncated=False)
-    with TemporaryDirectory(prefix="incumbent-") as folder:
+    with TemporaryDirectory(prefix="capture-", dir=template.tree.parent) as folder:
         repository = create_repository(Path(folder) / "git")
         touched = _store(repository, _touched(entries, copy, Tree(os.fsencode(template.tree)), room))
         counts, patch = _compare(repository, limit)

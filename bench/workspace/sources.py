@@ -34,10 +34,12 @@ def identity(source: Source) -> str:
 
 
 @contextmanager
-def opened(source: Source, excluded: tuple[bytes, ...]) -> Iterator[Contents]:
-    """The contents of a source without the excluded paths. WorkspaceError says what cannot be read."""
+def opened(source: Source, excluded: tuple[bytes, ...], scratch: Path) -> Iterator[Contents]:
+    """The contents of a source without the excluded paths, read with the help of a folder in `scratch`.
+    WorkspaceError says what cannot be read.
+    """
     if isinstance(source, RepositorySource):
-        with _repository_contents(source, excluded) as contents:
+        with _repository_contents(source, excluded, scratch) as contents:
             yield contents
     else:
         yield Contents(folder_files(source.path, excluded), ())
@@ -73,8 +75,10 @@ def folder_files(folder: Path, excluded: tuple[bytes, ...] = ()) -> Iterator[tup
 
 
 @contextmanager
-def _repository_contents(source: RepositorySource, excluded: tuple[bytes, ...]) -> Iterator[Contents]:
-    with TemporaryDirectory(prefix="incumbent-") as folder:
+def _repository_contents(
+    source: RepositorySource, excluded: tuple[bytes, ...], scratch: Path
+) -> Iterator[Contents]:
+    with TemporaryDirectory(prefix="source-", dir=scratch) as folder:
         sha256 = len(source.commit) == _SHA256_LENGTH
         reader = create_repository(Path(folder) / "git", alternates=object_folder(source.path), sha256=sha256)
         listed = [entry for entry in _listing(reader, source) if not is_within(entry.path, excluded)]

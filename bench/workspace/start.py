@@ -31,7 +31,7 @@ def apply_change(task: Task, patch: bytes, base: Base, tree: Path, excluded: tup
     """Apply a patch to the work tree only. Its hunks for excluded paths are left out. WorkspaceError tells the
     first line that does not fit.
     """
-    with TemporaryDirectory(prefix="incumbent-") as folder:
+    with TemporaryDirectory(prefix="change-", dir=tree.parent) as folder:
         objects = base.tree / ".git" / "objects"
         created = create_repository(Path(folder) / "git", alternates=objects)
         scratch = Repository(created.git_dir, index=created.git_dir / "index")

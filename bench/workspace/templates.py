@@ -54,7 +54,7 @@ class Templates:
         committed = task.change != "all"
 
         def make(tree: Path) -> Base:
-            with opened(task.source, prefixes) as contents:
+            with opened(task.source, prefixes, tree.parent) as contents:
                 return build_base(contents, tree, committed=committed, ignored=self._roots)
 
         key = digest_json([identity(task.source), committed, _digests(prefixes)])

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bench.config import load_schema
-from bench.config.schema_errors import schema_complaints
+from bench.config import load_schema, schema_complaints
 from bench.digest import digest_json
 from evolve.errors import ProposalError
 
