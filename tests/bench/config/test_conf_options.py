@@ -13,6 +13,7 @@ TO_GIVE = {
         "+skills.fix-plan={root: .claude/skills, mirrors: []}",
     ],
     "arms=review_plugin": ["arms.plugin_review.family=family"],
+    "arms=implementation_plugin": ["arms.plugin_direct.family=family"],
     "proposer=manual": ["proposer.options.overlay=overlay"],
 }
 OPTIONS = sorted(f"{path.parent.name}={path.stem}" for path in conf_folder().glob("*/*.yaml"))
