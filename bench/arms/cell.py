@@ -138,7 +138,7 @@ def measure(
     copies: list[WorkingCopy] = []
     try:
         _measure_in(folder, record, copies, cancellation, look)
-    except MeasurementError as error:
+    except (MeasurementError, OSError) as error:  # a full disk, say: the cell broke, the sweep goes on
         record.finding = Finding("failed", "infra-error", str(error))
     finally:
         with record.timed("teardown"):

@@ -30,6 +30,8 @@ from bench.sweep.workshop import Workshop
 from bench.watch import Watcher
 from bench.workspace import Workspaces, choose_workspaces
 
+SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ssl", "/etc/alternatives")
+
 
 class Ground(Struct, frozen=True, kw_only=True):
     """A project, its suite, and the machinery that measures it. `skipped` gives a reason for each task left out."""
@@ -79,6 +81,8 @@ def open_ground(
     agent = create_agent(config.agent, root)
     prompts = _prompts(config, root, config_dirs)
     sandbox = _usable_sandbox(config, agent)
+    if sandbox.contains:
+        _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
     with deadline(config.budget.wall, cancellation), open_scratch(Path(config.sandbox.scratch)) as scratch:
         environments = Environments(root, scratch, contained=sandbox.contains)
         environments.check(selection.tasks, config.suite.name)
@@ -116,6 +120,16 @@ def _prompts(config: Config, root: Path, config_dirs: Sequence[Path]) -> dict[st
     """The text of every prompt that a session of an arm names."""
     sessions = (spec for arm in config.arms.values() for spec in arm.sessions.values())
     return {spec.prompt: read_prompt(spec.prompt, root, config_dirs) for spec in sessions}
+
+
+def _refuse_visible(*folders: Path) -> None:
+    """SandboxUnavailable for a folder below a system tree that every cell sees: labels and other cells lie there."""
+    for folder in folders:
+        if any(folder.resolve().is_relative_to(tree) for tree in SYSTEM_TREES):
+            raise SandboxUnavailable(
+                f"{folder} lies below a folder of the system that every cell can read\n"
+                f"  move the project out of {', '.join(SYSTEM_TREES)}, or set sandbox.scratch elsewhere"
+            )
 
 
 def _usable_sandbox(config: Config, agent: Agent) -> Sandbox:
