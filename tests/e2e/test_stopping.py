@@ -108,7 +108,7 @@ def test_an_outage_stops_the_sweep_with_exit_1_within_the_window(project: Path) 
     done = run("bench", *with_program(agent), "breaker=3", "workers=2", "retries=0", folder=project)
     assert done.code == 1, done.err
     rows = rows_of(project)
-    assert 3 <= len(rows) <= 3 + 2 * 2 - 1
+    assert 3 <= len(rows) <= 3 + 4 * 2 - 1  # a window of four cells for each of two workers
     assert {row.outcome.status for row in rows[:3]} == {"failed"}
 
 
