@@ -16,7 +16,7 @@ from bench.arms.looking import Look, look_command
 from bench.arms.model import Cell
 from bench.arms.provenance import identity, provenance
 from bench.arms.session import Place, Session, run_session
-from bench.arms.signs import read_signs
+from bench.arms.signs import read_leftovers, signs_of
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError, WorkspaceError
@@ -185,7 +185,7 @@ def _make_place(folder: Path, record: Measurement, copies: list[WorkingCopy]) ->
         copy.write(placed_files(arm.skills, bench.agent.skill_root))
         for skill in arm.skills.values():
             _stage_skill(folder / "skills" / skill.name, skill.files)
-    return Place(folder, bench.sandbox.layout(folder), copy)
+    return Place(folder, bench.sandbox.layout(folder), copy, record.template)
 
 
 def _stage_skill(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -257,6 +257,7 @@ def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> F
         return review.finding
     with record.timed("verify"):
         verify = check_visibly(bench, task, place, cancellation)
+    leftovers = read_leftovers(place)
     with record.timed("oracle"):
         hidden = check_hidden(bench, task, task.oracle, place, cancellation)
     if verify is not None:
@@ -269,9 +270,9 @@ def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> F
         worked=worked,
         ends={name: check.end for name, check in checks.items()},
     )
-    if record.template is None or judge_checks(record.checks, None)[0].kind is None:
+    if judge_checks(record.checks, None)[0].kind is None:
         return None
-    tried = tampering(read_signs(place, record.template, task, record.sessions, checks))
+    tried = tampering(signs_of(leftovers, task, record.sessions, checks))
     return Finding("measured", "tampered", "; ".join(tried)) if tried else None
 
 

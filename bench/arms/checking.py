@@ -37,7 +37,9 @@ def check_visibly(
     with bench.cpu:
         return run_verify(
             bench.sandbox,
-            check_place(bench.config, bench.environments, task, place),
+            check_place(
+                bench.config, bench.environments, task, place, place.copy.throwaway(place.layout.workspace)
+            ),
             task.verify,
             cancellation,
         )
@@ -48,6 +50,6 @@ def check_hidden(
 ) -> CheckResult:
     """Run the hidden test on a throw-away layer of its own: nothing that the visible check wrote is there."""
     with bench.cpu:
-        return run_oracle(
-            bench.sandbox, check_place(bench.config, bench.environments, task, place), oracle, cancellation
-        )
+        view = place.copy.last(place.layout.workspace)
+        where = check_place(bench.config, bench.environments, task, place, view)
+        return run_oracle(bench.sandbox, where, oracle, cancellation)

@@ -17,7 +17,7 @@ from bench.environments import SYSTEM_PATH, EnvironmentSource, OpenedEnvironment
 from bench.sandbox import Command, End, Layout, Limits, Mount, ProcessResult, ReadOnly, Writable
 from bench.scoring import CheckPlace
 from bench.suite import Asset, Task
-from bench.workspace import WorkingCopy
+from bench.workspace import Template, WorkingCopy
 
 MEGABYTE = 1024 * 1024
 LARGEST_ARTIFACT = 256 * 1024
@@ -57,13 +57,14 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a cell works: its folder on the host, how the sandbox shows it, its working copy, and the plan that
-    an earlier session left, as a file that no later one can change.
+    """Where a cell works: its folder on the host, how the sandbox shows it, its working copy and what that was
+    made from, and the plan that an earlier session left, as a file that no later one can change.
     """
 
     folder: Path
     layout: Layout
     copy: WorkingCopy
+    template: Template
     plan: Path | None = None
 
 
@@ -225,13 +226,15 @@ def read_artifact(path: Path, most: int = LARGEST_ARTIFACT) -> bytes | None:
         return file.read(most + 1)
 
 
-def check_place(config: Config, environments: EnvironmentSource, task: Task, place: Place) -> CheckPlace:
-    """Where the checks of a cell run: on a throw-away layer above what the sessions left."""
+def check_place(
+    config: Config, environments: EnvironmentSource, task: Task, place: Place, copy: Mount
+) -> CheckPlace:
+    """Where a check of a cell runs: in `copy`, a view of what the sessions left."""
     opened = environments.open(task.environment)
     return CheckPlace(
         folder=place.folder,
         layout=place.layout,
-        copy=place.copy.throwaway(place.layout.workspace),
+        copy=copy,
         mounts=(*dependency_mounts(task.dependencies, place.layout.workspace), *opened.mounts),
         environment=confined_environment(place.layout, opened),
         limits=limits_of(config),

@@ -2,8 +2,10 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from bench.arms.session import Place, Session, read_artifact
 from bench.scoring import CheckResult, Left, Signs, command_words
@@ -30,16 +32,33 @@ _MOST_CONTENT = 8 * 1024 * 1024  # bytes that are read of all changed files, and
 _MOST_HOME_FILES = 10_000
 
 
-def read_signs(
-    place: Place, template: Template, task: Task, sessions: list[Session], checks: Mapping[str, CheckResult]
+class Leftovers(Struct, frozen=True):
+    """What the sessions of a cell left in its working copy, its home and its repository."""
+
+    left: tuple[Left, ...]
+    home: tuple[Left, ...]
+    repository: tuple[Left, ...]
+
+
+def read_leftovers(place: Place) -> Leftovers:
+    """What is there before the hidden test runs, which may write into the same places."""
+    return Leftovers(
+        left=tuple(_changed(place.copy, place.template)),
+        home=tuple(_below(place.folder / "home")),
+        repository=tuple(_obeyed_by_git(place.copy, place.template)),
+    )
+
+
+def signs_of(
+    leftovers: Leftovers, task: Task, sessions: Sequence[Session], checks: Mapping[str, CheckResult]
 ) -> Signs:
     """All signs of one cell, once its checks have run."""
     oracle = task.oracle.command if isinstance(task.oracle, CommandOracle) else ""
     hidden = checks.get("oracle")
     return Signs(
-        left=tuple(_changed(place.copy, template)),
-        home=tuple(_below(place.folder / "home")),
-        repository=tuple(_obeyed_by_git(place.copy, template)),
+        left=leftovers.left,
+        home=leftovers.home,
+        repository=leftovers.repository,
         commands=command_words((task.verify, oracle)),
         ends={name: check.end for name, check in checks.items()},
         exited_zero=hidden is not None and hidden.exited_zero,

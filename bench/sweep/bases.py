@@ -54,12 +54,14 @@ def _passes(ground: Ground, task: Task, cancellation: Cancellation) -> bool:
     for name in ("home", "output", "temporary"):
         (folder / name).mkdir()
     try:
-        copy = ground.workspaces.create(ground.templates.build(task), folder)
-        place = check_place(
-            ground.config, ground.environments, task, Place(folder, ground.sandbox.layout(folder), copy)
+        template = ground.templates.build(task)
+        place = Place(
+            folder, ground.sandbox.layout(folder), ground.workspaces.create(template, folder), template
         )
+        view = place.copy.last(place.layout.workspace)
+        where = check_place(ground.config, ground.environments, task, place, view)
         with ground.cpu:
-            return run_oracle(ground.sandbox, place, task.oracle, cancellation).passed
+            return run_oracle(ground.sandbox, where, task.oracle, cancellation).passed
     except MeasurementError:
         return False
     finally:

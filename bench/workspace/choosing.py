@@ -1,6 +1,5 @@
 """Which way of making working copies is used on this machine."""
 
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -42,7 +41,8 @@ def can_clone(folder: Path) -> bool:
         source = Path(place) / "source"
         source.write_bytes(b"shared\n" * 1024)
         try:
-            clone_file(os.fsencode(source), os.fsencode(source.with_name("clone")))
+            with source.open("rb") as original, source.with_name("clone").open("xb") as clone:
+                clone_file(original.fileno(), clone.fileno())
         except OSError:
             return False
     return True

@@ -8,7 +8,7 @@ from typing import Literal
 from bench.errors import WorkspaceError
 from bench.sandbox import Layered, Mount, ReadOnly, Writable
 from bench.workspace.changes import entries_between
-from bench.workspace.folders import CopyFile, clone_file, copy_file, copy_folder
+from bench.workspace.folders import CopyFile, SmallFolder, clone_file, copy_file, copy_folder, read_small
 from bench.workspace.paths import readable, relative
 from bench.workspace.placing import place_file
 from bench.workspace.protocol import Entry, Leaf, Template
@@ -23,7 +23,9 @@ class PlainCopy:
     at first; only where one of those differs are bytes compared.
     """
 
-    def __init__(self, template: Template, cell: Path, copy: CopyFile, *, layered: bool) -> None:
+    def __init__(
+        self, template: Template, cell: Path, copy: CopyFile, small: SmallFolder | None, *, layered: bool
+    ) -> None:
         self._cell, self._copy, self._layered = cell, copy, layered
         self._folder = cell / "workspace"
         self._original = Tree(os.fsencode(template.tree))
@@ -31,7 +33,10 @@ class PlainCopy:
         self._placed: set[bytes] = set()
         self._thrown: list[Path] = []
         cell.mkdir(parents=True, exist_ok=True)
-        self._duplicate(template.tree, self._folder)
+        if small is None:
+            self._duplicate(template.tree, self._folder)
+        else:
+            _write(small, self._folder)
         self._stamps = _stamps(self._current)
 
     def write(self, files: Mapping[str, bytes]) -> None:
@@ -60,6 +65,10 @@ class PlainCopy:
         self._thrown.append(copy)
         self._duplicate(self._folder, copy)
         return Writable(copy, target)
+
+    def last(self, target: str) -> Mount:
+        special = any(entry.kind == "special" for entry in self.entries())
+        return self.throwaway(target) if self._layered or special else Writable(self._folder, target)
 
     def entries(self) -> tuple[Entry, ...]:
         now = _stamps(self._current)
@@ -91,10 +100,21 @@ class CopyWorkspaces:
         self.name: str = name
         self._copy = clone_file if name == "reflink" else copy_file
         self._layered = layered
+        self._small: dict[Path, SmallFolder | None] = {}
 
     def create(self, template: Template, cell: Path) -> PlainCopy:
         """A private view of `template` below the folder `cell`."""
-        return PlainCopy(template, cell, self._copy, layered=self._layered)
+        if template.tree not in self._small:
+            self._small[template.tree] = read_small(template.tree)
+        small = self._small[template.tree]
+        return PlainCopy(template, cell, self._copy, small, layered=self._layered)
+
+
+def _write(small: SmallFolder, folder: Path) -> None:
+    try:
+        small.write(os.fsencode(folder))
+    except OSError as error:
+        raise WorkspaceError(f"a working copy cannot be made in {folder}: {error}") from error
 
 
 def _stamps(tree: Tree) -> dict[bytes, _Stamp]:

@@ -55,6 +55,9 @@ class OverlayCopy:
     def throwaway(self, target: str) -> Mount:
         return Layered(lower=(self._lower, self._upper), target=target, throwaway=True)
 
+    def last(self, target: str) -> Mount:
+        return self.throwaway(target)
+
     def entries(self) -> tuple[Entry, ...]:
         found = list(self._current.walk())
         present = {each.path for each in found if not each.folder and not _is_whiteout(each.status)}

@@ -86,6 +86,12 @@ class WorkingCopy(Protocol):
         """The captured state at `target`; what is written there vanishes with the command."""
         ...
 
+    def last(self, target: str) -> Mount:
+        """As `throwaway`, for the last command that sees the copy: nothing of it may be asked for afterwards, as
+        the command may have written into it.
+        """
+        ...
+
     def entries(self) -> tuple[Entry, ...]:
         """The paths that differ from the template, without `.git` and the files put by `write`."""
         ...

@@ -9,7 +9,7 @@ from bench.errors import WorkspaceError
 from bench.sandbox import ProcessResult
 from bench.suite import Asset, Task
 from bench.workspace.base import NANOSECONDS, Base
-from bench.workspace.folders import copy_file, copy_folder
+from bench.workspace.folders import copy_folder
 from bench.workspace.git import MOMENT, Repository, create_repository
 from bench.workspace.objects import GITLINK, Listed, read_objects
 from bench.workspace.paths import literal, relative, shown
@@ -65,7 +65,7 @@ def run_setup(task: Task, base: Base, tree: Path, runner: SetupRunner | None) ->
     if not result.succeeded:
         raise WorkspaceError(f"the setup command of task {task.id!r} failed {result.account()}")
     remove_tree(tree / ".git")
-    copy_folder(os.fsencode(base.tree / ".git"), os.fsencode(tree / ".git"), copy_file)
+    copy_folder(os.fsencode(base.tree / ".git"), os.fsencode(tree / ".git"))
     strange = [shown(found.path) for found in Tree(os.fsencode(tree)).walk() if found.special]
     if strange:
         raise WorkspaceError(

@@ -10,7 +10,7 @@ from bench.digest import digest_bytes, digest_json
 from bench.errors import WorkspaceError
 from bench.suite import Task, environment_digest
 from bench.workspace.base import Base, build_base
-from bench.workspace.folders import copy_file, copy_folder, share_file
+from bench.workspace.folders import copy_folder
 from bench.workspace.once import Once
 from bench.workspace.paths import relative
 from bench.workspace.protocol import Template
@@ -62,7 +62,7 @@ class Templates:
 
     def _started(self, task: Task, base: Base, tree: Path, prefixes: tuple[bytes, ...]) -> Path:
         """Make `tree` the task's starting state. Files are shared with the base unless a command may write them."""
-        copy_folder(os.fsencode(base.tree), os.fsencode(tree), copy_file if task.setup else share_file)
+        copy_folder(os.fsencode(base.tree), os.fsencode(tree), share=not task.setup)
         if isinstance(task.change, bytes):
             apply_change(task, task.change, base, tree, prefixes)
         copy_assets(task.assets, tree)

@@ -23,6 +23,7 @@ from workspace_builders import (
 from bench.errors import WorkspaceError
 from bench.workspace import Entry, Template, Templates, Workspaces, capture, choose_workspaces, remove_tree
 from bench.workspace.copies import CopyWorkspaces
+from bench.workspace.folders import copy_folder, read_small
 from bench.workspace.tree import LARGEST
 
 FILES = {
@@ -334,6 +335,53 @@ def test_a_throwaway_view_without_layers_is_a_copy_of_the_captured_state(
     assert copy.read("a.py") == b"x\n"
     copy.remove()
     assert list((tmp_path / "cell").iterdir()) == []
+
+
+def test_a_small_template_copied_from_memory_is_like_one_copied_from_disk(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "deep" / "empty").mkdir(parents=True)
+    (source / "deep" / "closed").write_bytes(b"x\0y" * 1000)
+    (source / "deep" / "closed").chmod(0o444)
+    (source / "run.sh").write_bytes(b"exit\n")
+    (source / "run.sh").chmod(0o755)
+    os.utime(source / "run.sh", ns=(1, 2))
+    small = read_small(source)
+    assert small is not None
+    small.write(os.fsencode(tmp_path / "memory"))
+    copy_folder(os.fsencode(source), os.fsencode(tmp_path / "disk"))
+
+    def looks(folder: Path) -> list[tuple[str, int, int, bytes]]:
+        return [
+            (str(path.relative_to(folder)), path.stat().st_mode, *_content(path))
+            for path in sorted(folder.rglob("*"))
+        ]
+
+    assert looks(tmp_path / "memory") == looks(tmp_path / "disk") == looks(source)
+
+
+def _content(path: Path) -> tuple[int, bytes]:
+    return (0, b"") if path.is_dir() else (path.stat().st_mtime_ns, path.read_bytes())
+
+
+def test_a_large_folder_or_one_with_links_is_not_kept_in_memory(tmp_path: Path) -> None:
+    large, linked = tmp_path / "large", tmp_path / "linked"
+    large.mkdir()
+    (large / "a").write_bytes(b"x" * 300_000)
+    linked.mkdir()
+    (linked / "a").symlink_to("b")
+    assert (read_small(large), read_small(linked)) == (None, None)
+
+
+def test_the_last_view_without_layers_is_the_copy_itself_unless_it_holds_something_special(
+    tmp_path: Path, template: Template, session: Session
+) -> None:
+    plain = CopyWorkspaces("copy", layered=False)
+    copy = plain.create(template, tmp_path / "cell")
+    assert session.shell(copy, "echo x > a.py").succeeded
+    assert copy.last("/workspace") == copy.live("/workspace", writable=True)
+    special = plain.create(template, tmp_path / "special")
+    assert session.shell(special, "mkfifo pipe").succeeded
+    assert special.last("/workspace") != special.live("/workspace", writable=True)
 
 
 def test_closed_and_strangely_owned_folders_are_read_and_removed(
