@@ -117,9 +117,15 @@ class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class ReuseConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which earlier rows may stand for cells; `none` measures everything."""
+    """Which earlier rows may stand for cells: those of the `previous` generation, of a run, or `none`.
 
-    source: Literal["none"]
+    `canaries` is the share of reusable cells that is measured again; `max_age_days` counts from the first
+    measurement.
+    """
+
+    source: str = field(name="from")
+    canaries: float
+    max_age_days: float
 
 
 class ExecutorConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

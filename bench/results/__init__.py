@@ -19,11 +19,14 @@ from bench.results.row import (
     Kind,
     Outcome,
     Provenance,
+    Reused,
     Row,
     Status,
     Timings,
+    reuse_fields,
+    reuse_key,
 )
-from bench.results.rows import RowFile, cut_torn_line, read_rows
+from bench.results.rows import RowFile, read_rows
 from bench.results.savings import Saving, median_saving, percent_saved
 from bench.results.schema import row_schema
 from bench.results.store import Damage, ObjectStore
@@ -43,6 +46,7 @@ __all__ = [
     "Provenance",
     "Report",
     "ReportVerdict",
+    "Reused",
     "Row",
     "RowFile",
     "Saving",
@@ -52,7 +56,6 @@ __all__ = [
     "Timings",
     "aggregate",
     "by_cell",
-    "cut_torn_line",
     "exit_code",
     "health",
     "known_mean",
@@ -62,5 +65,7 @@ __all__ = [
     "percent_saved",
     "read_rows",
     "render_report",
+    "reuse_fields",
+    "reuse_key",
     "row_schema",
 ]

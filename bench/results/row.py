@@ -1,7 +1,7 @@
 """The row: the record of one cell, defined once. `schemas/row.schema.json` is generated from it."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_type_hints
 
 from msgspec import Meta, Struct
 
@@ -9,7 +9,14 @@ from bench.agents import Usage
 from bench.config import Role
 from bench.scoring import ReviewScore
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: `reuse`; a row of version 1 was measured by its own run
+
+# whether a measurement depends on the field: an earlier row stands for a cell only if all such fields are equal
+_Depends = Meta(extra={"reuse": True})
+_Apart = Meta(extra={"reuse": False})
+_Text = Annotated[str, _Depends]
+_TextOrNone = Annotated[str | None, _Depends]
+_Number = Annotated[int, _Depends]
 
 Status = Literal["measured", "unusable", "failed", "stopped"]
 Kind = Literal[
@@ -38,42 +45,42 @@ KINDS_OF_STATUS: dict[Status, frozenset[Kind]] = {
 class Identity(Struct, frozen=True, kw_only=True):
     """Which cell this is, and what was asked to work in it."""
 
-    task: str
-    task_class: str
-    split: str
-    arm: str
-    role: Role
-    repeat: int
-    generation: int
-    plan: str
-    attempt: int
-    agent: str
-    agent_version: str
-    model: str | None
-    effort: str | None
-    seed: int
+    task: _Text
+    task_class: Annotated[str, _Apart]
+    split: Annotated[str, _Apart]
+    arm: _Text
+    role: Annotated[Role, _Depends]
+    repeat: _Number
+    generation: Annotated[int, _Apart]
+    plan: Annotated[str, _Apart]
+    attempt: Annotated[int, _Apart]
+    agent: _Text
+    agent_version: _Text
+    model: _TextOrNone
+    effort: _TextOrNone
+    seed: _Number
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
     """Digests of everything that the measurement depends on; null where the cell has no such thing."""
 
-    base_commit: str
-    sanitized_commit: str
-    template: str
-    prompt: str
-    setup: str
-    verify: str
-    oracle: str
-    oracle_command: str | None
-    assets: str
-    dependencies: str
-    skill: str | None
-    overlay: str | None
-    plugin: str | None
-    agent: str
-    harness: str
-    sandbox: str
-    configuration: str
+    base_commit: _Text
+    sanitized_commit: _Text
+    template: _Text
+    prompt: _Text
+    setup: _Text
+    verify: _Text
+    oracle: _Text
+    oracle_command: _TextOrNone
+    assets: _Text
+    dependencies: _Text
+    skill: _TextOrNone
+    overlay: _TextOrNone
+    plugin: _TextOrNone
+    agent: _Text
+    harness: _Text
+    sandbox: _Text
+    configuration: _Text
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -130,6 +137,15 @@ class Artifact(Struct, frozen=True):
     size: int
 
 
+class Reused(Struct, frozen=True):
+    """Where a row that was not measured by its own run comes from: the digest of the row that it was taken from,
+    and when the cell was measured first, through any chain of reuse.
+    """
+
+    row: str
+    measured_at: Annotated[datetime, Meta(tz=True)]
+
+
 class Row(Struct, frozen=True, kw_only=True):
     """The record of one cell. Unknown fields are refused on writing and kept out of sight on reading.
 
@@ -148,6 +164,7 @@ class Row(Struct, frozen=True, kw_only=True):
     artifacts: dict[str, Artifact]
     started_at: Annotated[datetime, Meta(tz=True)]
     finished_at: Annotated[datetime, Meta(tz=True)]
+    reuse: Reused | None = None
 
     def __post_init__(self) -> None:
         if self.score is not None and self.outcome.status != "measured":
@@ -159,3 +176,33 @@ class Row(Struct, frozen=True, kw_only=True):
     def key(self) -> tuple[str, str, int]:
         """(task, arm, repeat): the cell that this row records."""
         return (self.identity.task, self.identity.arm, self.identity.repeat)
+
+    @property
+    def measured_at(self) -> datetime:
+        """When the cell was measured first."""
+        return self.finished_at if self.reuse is None else self.reuse.measured_at
+
+
+def reuse_fields() -> tuple[str, ...]:
+    """The fields of a row, as `identity.task`, that its measurement depends on."""
+    return tuple(f"{part}.{name}" for part, name in _REUSE_FIELDS)
+
+
+def reuse_key(row: Row) -> tuple[str | int | None, ...]:
+    """What the measurement of a row depends on, in the order of `reuse_fields`."""
+    return tuple(getattr(getattr(row, part), name) for part, name in _REUSE_FIELDS)
+
+
+def _marked(part: str, struct: type[Struct]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of the row that are marked; TypeError for one that nobody marked either way."""
+    marks = {
+        name: next((mark.extra["reuse"] for mark in getattr(hint, "__metadata__", ()) if mark.extra), None)
+        for name, hint in get_type_hints(struct, include_extras=True).items()
+    }
+    unmarked = [name for name, mark in marks.items() if mark is None]
+    if unmarked:
+        raise TypeError(f"say of {struct.__name__}.{unmarked[0]} whether a measurement depends on it")
+    return tuple((part, name) for name, mark in marks.items() if mark)
+
+
+_REUSE_FIELDS = (*_marked("identity", Identity), *_marked("provenance", Provenance))

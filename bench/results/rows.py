@@ -1,7 +1,6 @@
 """`results.jsonl`: rows appended one by one, each on the disk before anything is computed from it."""
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,9 +9,8 @@ from msgspec.structs import asdict, replace
 
 from bench.digest import canonical_json
 from bench.errors import RunError
+from bench.line_file import LineFile, complete_lines, ends_torn
 from bench.results.row import SCHEMA_VERSION, Row
-
-_NEW_FILE = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 Part = TypeVar("Part")
 Attempt = tuple[int, str, str, int, int]
@@ -23,32 +21,11 @@ class RowFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lines = LineFile(path)
 
     def append(self, row: Row) -> None:
         """Write one row and wait until the disk has it. RunError leaves the file as it was before."""
-        line = canonical_json(row) + b"\n"
-        try:
-            descriptor = os.open(self.path, _NEW_FILE, 0o600)
-        except OSError as error:
-            raise _cannot("open", self.path, error) from error
-        try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                raise RunError(f"{self.path} ends in a torn line: cut it off before anything is appended")
-            self._write(descriptor, line, size)
-        finally:
-            os.close(descriptor)
-
-    def _write(self, descriptor: int, line: bytes, size: int) -> None:
-        left = memoryview(line)
-        try:
-            while left:  # one write, unless the disk is full: the next one then says why
-                left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
-            if size == 0:
-                sync_folder(self.path.parent)
-        except OSError as error:
-            raise _cannot("write", self.path, error, _cut_back(descriptor, size)) from error
+        self._lines.append(canonical_json(row))
 
 
 def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
@@ -58,30 +35,8 @@ def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
     another schema version, for two different rows of one attempt, for a measured cell that was rolled again.
     """
     shared = _Shared()
-    numbered = ((number, shared.row(_read_row(path, number, line))) for number, line in _complete_lines(path))
-    return _without_repeats(path, numbered), _ends_torn(path)
-
-
-def cut_torn_line(path: Path) -> int:
-    """Cut off a torn last line; the number of bytes that went."""
-    try:
-        with path.open("rb+") as file:
-            content = file.read()
-            keep = content.rfind(b"\n") + 1
-            file.truncate(keep)
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise _cannot("repair", path, error) from error
-    return len(content) - keep
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the folder's own entries: a new file's name is one of them."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    numbered = ((number, shared.row(_read_row(path, number, line))) for number, line in complete_lines(path))
+    return _without_repeats(path, numbered), ends_torn(path)
 
 
 class _Shared:
@@ -114,27 +69,12 @@ class _Version(msgspec.Struct):
     schema_version: int
 
 
-def _complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines with their numbers, one after the other; a torn one is none."""
-    try:
-        with path.open("rb") as file:
-            yield from ((number, line) for number, line in enumerate(file, start=1) if line.endswith(b"\n"))
-    except OSError as error:
-        raise RunError(f"the rows cannot be read from {path}: {error.strerror}") from error
-
-
-def _ends_torn(path: Path) -> bool:
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        return size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
-
-
 def _read_row(path: Path, number: int, line: bytes) -> Row:
     try:
         version = msgspec.json.decode(line, type=_Version).schema_version
-        if version != SCHEMA_VERSION:
+        if not 1 <= version <= SCHEMA_VERSION:
             raise RunError(
-                f"{path}, line {number}: schema_version {version} is not supported, only {SCHEMA_VERSION} is\n"
+                f"{path}, line {number}: schema_version {version} is not supported, only 1 to {SCHEMA_VERSION}\n"
                 f"  read it with the version of incumbent that wrote it"
             )
         return msgspec.json.decode(line, type=Row)
@@ -170,19 +110,3 @@ def _without_repeats(path: Path, numbered: Iterable[tuple[int, Row]]) -> tuple[R
 def _named(row: Row) -> str:
     task, arm, repeat = row.key
     return f"task {task}, arm {arm}, repeat {repeat}"
-
-
-def _cut_back(descriptor: int, size: int) -> str:
-    """Remove what was written in part; says so if that is impossible, too."""
-    try:
-        os.ftruncate(descriptor, size)
-    except OSError as error:
-        return f"; what was written in part could not be cut off ({error.strerror}) and stays as a torn line"
-    return ""
-
-
-def _cannot(do: str, path: Path, error: OSError, note: str = "") -> RunError:
-    return RunError(
-        f"cannot {do} {path}: {error.strerror}{note}\n"
-        f"  every row before it is safe; free some space or fix the permissions, then start a new run"
-    )

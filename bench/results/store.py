@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from bench.digest import digest_bytes
 from bench.errors import RunError
+from bench.line_file import sync_folder
 from bench.results.row import Artifact
-from bench.results.rows import sync_folder
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _UNFINISHED = ".unfinished-"

@@ -12,7 +12,8 @@ from row_builders import make_row, score
 
 from bench.digest import canonical_json
 from bench.errors import RunError
-from bench.results import KINDS_OF_STATUS, Kind, Outcome, Row, RowFile, Status, cut_torn_line, read_rows
+from bench.line_file import cut_torn_line
+from bench.results import KINDS_OF_STATUS, Kind, Outcome, Row, RowFile, Status, read_rows
 
 ROWS = (make_row(), make_row(repeat=1, kind=None), make_row(repeat=2, kind="session-error"))
 
@@ -108,7 +109,7 @@ def test_a_malformed_line_is_an_error_that_names_its_number(path: Path, damage: 
 
 
 def test_another_schema_version_is_refused_by_name(path: Path) -> None:
-    write(path).write_bytes(path.read_bytes().replace(b'"schema_version":1', b'"schema_version":7', 1))
+    write(path).write_bytes(path.read_bytes().replace(b'"schema_version":2', b'"schema_version":7', 1))
     with pytest.raises(RunError, match="line 1: schema_version 7 is not supported"):
         read_rows(path)
 
@@ -190,3 +191,12 @@ def test_what_was_not_measured_has_no_score() -> None:
 def test_a_time_without_an_offset_is_no_time(path: Path) -> None:
     with pytest.raises(ValueError, match="offset"):
         msgspec.structs.replace(ROWS[0], started_at=ROWS[0].started_at.replace(tzinfo=None))
+
+
+def test_a_row_of_version_1_which_knew_no_reuse_is_one_that_its_run_measured(path: Path) -> None:
+    old = json.loads(canonical_json(ROWS[0]))
+    del old["reuse"]
+    old["schema_version"] = 1
+    path.write_bytes(json.dumps(old).encode() + b"\n")
+    (row,), _ = read_rows(path)
+    assert (row.reuse, row.measured_at, row.outcome) == (None, ROWS[0].finished_at, ROWS[0].outcome)

@@ -337,7 +337,7 @@ EDITS: dict[str, tuple[Callable[[RunFolder], object], str]] = {
         lambda run: gen(run, "results.jsonl").write_bytes(gen(run, "results.jsonl").read_bytes() + b'{"x"'),
         "ends in a torn line",
     ),
-    "no rows": (lambda run: gen(run, "results.jsonl").unlink(), "rows cannot be read"),
+    "no rows": (lambda run: gen(run, "results.jsonl").unlink(), "results.jsonl cannot be read"),
     "the plan": (
         lambda run: edit(gen(run, "plan.json"), lambda data: data.update(seed=1)),
         "plan.json is not the one that the rows",
