@@ -5,7 +5,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.arms.session import Place, Session, read_artifact
+from bench.arms.model import Session
+from bench.arms.places import Place
+from bench.arms.session import read_artifact
 from bench.scoring import CheckResult, Left, Signs, command_words
 from bench.suite import CommandOracle, Task
 from bench.workspace import Template, WorkingCopy
@@ -38,7 +40,7 @@ def read_signs(
     hidden = checks.get("oracle")
     return Signs(
         left=tuple(_changed(place.copy, template)),
-        home=tuple(_below(place.folder / "home")),
+        home=tuple(left for home in place.homes() for left in _below(home)),
         repository=tuple(_obeyed_by_git(place.copy, template)),
         commands=command_words((task.verify, oracle)),
         ends={name: check.end for name, check in checks.items()},

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from bench.agents import Usage
 from bench.config import Role
+from bench.measured import Usage
 from bench.scoring import ReviewScore
 
 SCHEMA_VERSION = 1
