@@ -6,16 +6,15 @@ from bench.agents.protocol import (
     Agent,
     AgentFactory,
     SessionCommand,
-    SessionReport,
     SessionRequest,
     SkillPlace,
     StreamParser,
     ToolPlace,
-    Usage,
 )
 from bench.agents.python import interpreter
 from bench.agents.rulebook import RULEBOOK
 from bench.agents.start import create_agent
+from bench.measured import SessionReport, Usage
 
 __all__ = [
     "COMMAND",

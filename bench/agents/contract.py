@@ -5,8 +5,9 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from bench.agents.protocol import SessionReport, SessionRequest, Usage
+from bench.agents.protocol import SessionRequest
 from bench.digest import canonical_json
+from bench.measured import SessionReport, Usage
 from bench.sandbox import Layout
 from bench.text import printable
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from bench.config import AgentConfig, SessionKind
+from bench.measured import SessionReport
 from bench.sandbox import Layout, Mount
 
 
@@ -50,34 +51,6 @@ class SessionCommand(Struct, frozen=True, kw_only=True):
     stdin: bytes
     environment: Mapping[str, str]
     mounts: tuple[Mount, ...]
-
-
-class Usage(Struct, frozen=True, kw_only=True):
-    """What sessions used. None is unknown, never zero; `source` says who measured it."""
-
-    input: int | None = None
-    cache_read: int | None = None
-    cache_write: int | None = None
-    output: int | None = None
-    reasoning: int | None = None
-    cost_usd: float | None = None
-    turns: int | None = None
-    requests: int | None = None
-    source: Literal["gateway", "agent", "none"] = "none"
-
-
-class SessionReport(Struct, frozen=True, kw_only=True):
-    """What the parent-captured stream of one session says.
-
-    `status` is `completed`, `gave_up` (the agent ran into its own limits: it failed the task) or `error`
-    (the session broke: no, two or malformed result events, or the agent says so).
-    """
-
-    status: Literal["completed", "gave_up", "error"]
-    detail: str
-    usage: Usage
-    skills_used: tuple[str, ...] = ()
-    events: Mapping[str, int] = {}
 
 
 class StreamParser(Protocol):

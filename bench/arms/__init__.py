@@ -3,8 +3,9 @@
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
 from bench.arms.looking import Look
 from bench.arms.model import Cell
+from bench.arms.places import Place
 from bench.arms.provenance import harness_digest
-from bench.arms.session import Place, check_place, confined_environment, dependency_mounts, limits_of
+from bench.arms.session import check_place, confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, TemplateSource, Workbench
 

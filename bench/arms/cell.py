@@ -2,20 +2,19 @@
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-
-from msgspec import structs
 
 from bench.agents import Usage, sum_usage
 from bench.arms.checking import check_hidden, check_review, check_visibly
 from bench.arms.judge import Checks, Finding, invoked, judge_checks, judge_session, outcome
 from bench.arms.looking import Look, look_command
-from bench.arms.model import Cell
+from bench.arms.model import Cell, Session
+from bench.arms.places import Place, make_place, renew
 from bench.arms.provenance import identity, provenance
-from bench.arms.session import Place, Session, run_session
+from bench.arms.session import run_session
 from bench.arms.signs import read_leftovers, signs_of
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
@@ -157,8 +156,10 @@ def _measure_in(
     if cancellation.cancelled:
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
         return
-    place = _make_place(folder, record, copies)
-    broken = _run_sessions(record, place, cancellation)
+    record.template = record.bench.templates.build(record.task)
+    grounds = _Grounds(folder, record, record.template, copies)
+    broken = _run_sessions(record, grounds, cancellation)
+    place = grounds.current
     if look is not None and not cancellation.cancelled:
         look(look_command(record.bench, record.arm, record.task, place))
     record.finding = (
@@ -173,31 +174,49 @@ def _judged(record: Measurement) -> Finding:
     return first
 
 
-def _make_place(folder: Path, record: Measurement, copies: list[WorkingCopy]) -> Place:
-    """The private working copy with the arm's skills in it, an empty home, an empty output folder."""
-    bench, arm = record.bench, record.arm
-    record.template = bench.templates.build(record.task)
-    with record.timed("workspace"):
-        for name in ("home", "output", "temporary"):
-            (folder / name).mkdir(mode=0o700)
-        copy = bench.workspaces.create(record.template, folder)
-        copies.append(copy)
-        copy.write(placed_files(arm.skills, bench.agent.skill_root))
-        for skill in arm.skills.values():
-            _stage_skill(folder / "skills" / skill.name, skill.files)
-    return Place(folder, bench.sandbox.layout(folder), copy, record.template)
+class _Grounds:
+    """The places that the sessions of one cell work in, each made when a session needs it.
+
+    What crosses from a plan to the work is the plan alone: the session after it finds another working copy,
+    `.git` included, as the template has them. Sessions of other kinds share the copy, for that is the work.
+    """
+
+    def __init__(
+        self, folder: Path, record: Measurement, template: Template, copies: list[WorkingCopy]
+    ) -> None:
+        self._folder, self._record, self._template, self._copies = folder, record, template, copies
+        self._place: Place | None = None
+        self._plan: bytes | None = None
+        self._left_behind = True
+
+    @property
+    def current(self) -> Place:
+        """Where the latest session worked."""
+        return self._place or self.next()
+
+    def next(self) -> Place:
+        """Where the next session works: with nothing in its home and output folder."""
+        with self._record.timed("workspace"):
+            if self._place is None or self._left_behind:
+                self._place, self._left_behind = self._made(), False
+            else:
+                renew(self._place)
+        return self._place
+
+    def hand_on(self, plan: bytes) -> None:
+        """Leave the place, and all that is in it, behind; the next session finds the plan in another one."""
+        self._plan, self._left_behind = plan, True
+
+    def _made(self) -> Place:
+        bench, arm = self._record.bench, self._record.arm
+        folder = self._folder / str(len(self._copies))
+        return make_place(folder, bench, arm, self._template, self._copies, self._plan)
 
 
-def _stage_skill(folder: Path, files: Mapping[str, bytes]) -> None:
-    """The skill's bytes beside the copy, to be mounted read-only over their place in it."""
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-
-
-def _run_sessions(record: Measurement, place: Place, cancellation: Cancellation) -> Finding | None:
+def _run_sessions(record: Measurement, grounds: _Grounds, cancellation: Cancellation) -> Finding | None:
     """The arm's sessions in order, up to the first that does not complete or breaks its boundary."""
     for name, spec in record.arm.spec.ordered_sessions():
+        place = grounds.next()
         with record.timed("sessions"):
             session = run_session(record.bench, record.arm, record.task, place, (name, spec), cancellation)
         record.sessions.append(session)
@@ -209,15 +228,8 @@ def _run_sessions(record: Measurement, place: Place, cancellation: Cancellation)
         if broken is not None:
             return broken
         if spec.kind == "plan" and session.artifact is not None:
-            place = _with_plan(place, session.artifact)
+            grounds.hand_on(session.artifact)
     return None
-
-
-def _with_plan(place: Place, plan: bytes) -> Place:
-    """The place with the plan out of the reach of the sessions that follow it."""
-    path = place.folder / "plan.md"
-    path.write_bytes(plan)
-    return structs.replace(place, plan=path)
 
 
 def _boundary_broken(record: Measurement, place: Place, boundary: tuple[str, ...]) -> Finding | None:

@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from bench.arms.judge import Checks, Finding, review_passed
-from bench.arms.session import Place, check_place
+from bench.arms.places import Place
+from bench.arms.session import check_place
 from bench.arms.workbench import Workbench
 from bench.cancellation import Cancellation
 from bench.errors import ReviewInvalid

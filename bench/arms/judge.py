@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from bench.arms.session import Session
+from bench.arms.model import LARGEST_ARTIFACT, Session
 from bench.config import SessionKind
+from bench.measured import End
 from bench.results import Kind, Outcome, Status
-from bench.sandbox import End
 from bench.scoring import ReviewScore
 
 LONGEST_DETAIL = 2000
@@ -34,7 +34,8 @@ class Checks(Struct, frozen=True, kw_only=True):
 
 
 def judge_session(session: Session, kind: SessionKind) -> Finding | None:
-    """What ended a session that did not complete, or that left no plan where one was due; else None.
+    """What ended a session that did not complete, or that left no plan, or none of a bearable size, where one was
+    due; else None.
 
     An agent that ran into its own limits has failed the task: that is measured. A broken process is not.
     """
@@ -66,9 +67,13 @@ def _judge_report(session: Session) -> Finding | None:
 
 
 def _judge_plan(session: Session, kind: SessionKind) -> Finding | None:
-    if kind != "plan" or (session.artifact or b"").strip():
+    plan = session.artifact or b""
+    if kind != "plan" or (plan.strip() and len(plan) <= LARGEST_ARTIFACT):
         return None
-    return Finding("measured", "plan-missing", f"session {session.name} left no plan")
+    left = (
+        f"a plan of more than {LARGEST_ARTIFACT:,} bytes: it is not handed on" if plan.strip() else "no plan"
+    )
+    return Finding("measured", "plan-missing", f"session {session.name} left {left}")
 
 
 def invoked(expected: Sequence[str], sessions: Sequence[Session]) -> bool | None:

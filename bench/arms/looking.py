@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from bench.arms.session import Place, confined_environment, dependency_mounts, limits_of
+from bench.arms.places import Place
+from bench.arms.session import confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import open_tools
 from bench.arms.workbench import Arm, Workbench
 from bench.sandbox import Command, ReadOnly

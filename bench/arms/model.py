@@ -1,8 +1,11 @@
-"""A cell as data."""
+"""A cell and a session as data."""
 
 from msgspec import Struct
 
 from bench.config import Role
+from bench.measured import ProcessResult, SessionReport
+
+LARGEST_ARTIFACT = 256 * 1024
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -24,3 +27,15 @@ class Cell(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The key as people read and type it."""
         return f"{self.task}/{self.arm}/{self.repeat}"
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """What one session left: how its process ended, what its stream says, its artifact's bytes, if any, and how
+    many processes it left running.
+    """
+
+    name: str
+    result: ProcessResult
+    report: SessionReport
+    artifact: bytes | None
+    survivors: int = 0

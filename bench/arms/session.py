@@ -6,21 +6,20 @@ import secrets
 import stat
 from pathlib import Path
 
-from msgspec import Struct
-
-from bench.agents import SessionReport, SessionRequest, SkillPlace
+from bench.agents import SessionRequest, SkillPlace
+from bench.arms.model import LARGEST_ARTIFACT, Session
+from bench.arms.places import Place
 from bench.arms.tools import OpenedTool, open_tools
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
 from bench.config import Config, SessionSpec
 from bench.environments import SYSTEM_PATH, EnvironmentSource, OpenedEnvironment
-from bench.sandbox import Command, End, Layout, Limits, Mount, ProcessResult, ReadOnly, Writable
+from bench.measured import End
+from bench.sandbox import Command, Layout, Limits, Mount, ReadOnly, Writable
 from bench.scoring import CheckPlace
 from bench.suite import Asset, Task
-from bench.workspace import Template, WorkingCopy
 
 MEGABYTE = 1024 * 1024
-LARGEST_ARTIFACT = 256 * 1024
 TRANSCRIPT_BYTES = 4 * MEGABYTE
 PLAN_TARGET = "/plan/plan.md"
 # Process 1 is the sandbox's own. One that is about to end, as helpers of an agent are, gets half a second for it.
@@ -42,30 +41,6 @@ exit "$code"
 """
 _SURVIVORS = re.compile(rb"^processes: (\d{1,6})$", re.MULTILINE)
 ARTIFACT_NAMES = {"review": "review.json", "plan": "plan.md", "work": "notes.md"}
-
-
-class Session(Struct, frozen=True, kw_only=True):
-    """What one session left: how its process ended, what its stream says, its artifact's bytes, if any, and how
-    many processes it left running.
-    """
-
-    name: str
-    result: ProcessResult
-    report: SessionReport
-    artifact: bytes | None
-    survivors: int = 0
-
-
-class Place(Struct, frozen=True):
-    """Where a cell works: its folder on the host, how the sandbox shows it, its working copy and what that was
-    made from, and the plan that an earlier session left, as a file that no later one can change.
-    """
-
-    folder: Path
-    layout: Layout
-    copy: WorkingCopy
-    template: Template
-    plan: Path | None = None
 
 
 def run_session(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.arms.session import Place, Session, read_artifact
+from bench.arms.model import Session
+from bench.arms.places import Place
+from bench.arms.session import read_artifact
 from bench.scoring import CheckResult, Left, Signs, command_words
 from bench.suite import CommandOracle, Task
 from bench.workspace import Template, WorkingCopy
@@ -44,7 +46,7 @@ def read_leftovers(place: Place) -> Leftovers:
     """What is there before the hidden test runs, which may write into the same places."""
     return Leftovers(
         left=tuple(_changed(place.copy, place.template)),
-        home=tuple(_below(place.folder / "home")),
+        home=tuple(left for home in place.homes() for left in _below(home)),
         repository=tuple(_obeyed_by_git(place.copy, place.template)),
     )
 

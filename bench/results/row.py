@@ -5,8 +5,8 @@ from typing import Annotated, Literal, get_type_hints
 
 from msgspec import Meta, Struct
 
-from bench.agents import Usage
 from bench.config import Role
+from bench.measured import Usage
 from bench.scoring import ReviewScore
 
 SCHEMA_VERSION = 2  # 2: `reuse`; a row of version 1 was measured by its own run

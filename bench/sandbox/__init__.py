@@ -1,18 +1,16 @@
 """How a command is confined: bubblewrap or host; managed processes."""
 
+from bench.measured import Captured, End, ProcessResult
 from bench.sandbox.factories import BUBBLEWRAP, HOST, open_sandbox
 from bench.sandbox.host import WITHOUT_CONTAINMENT, containment_refusal
 from bench.sandbox.interpreter import python_mounts
 from bench.sandbox.protocol import (
-    Captured,
     Command,
-    End,
     Hidden,
     Layered,
     Layout,
     Limits,
     Mount,
-    ProcessResult,
     ReadOnly,
     Sandbox,
     SandboxFactory,

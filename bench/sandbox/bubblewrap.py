@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
 from bench.errors import SandboxError, SandboxUnavailable
+from bench.measured import End, ProcessResult
 from bench.sandbox.descriptors import Descriptors, zero_ended
 from bench.sandbox.devices import device_modes, restore_modes
 from bench.sandbox.diagnosis import WITHOUT, explain_failure, in_container, kernel_settings
@@ -34,7 +35,7 @@ from bench.sandbox.mounts import (
 from bench.sandbox.namespace import Namespace
 from bench.sandbox.outcome import result_of
 from bench.sandbox.process import NOTHING, Finished, Launch, run_process
-from bench.sandbox.protocol import Command, End, Layout, ProcessResult
+from bench.sandbox.protocol import Command, Layout
 from bench.sandbox.seccomp import system_call_filter
 
 _TEMPORARY = "/tmp"  # noqa: S108 - inside

@@ -1,6 +1,6 @@
 """What is kept of an output stream that is read to its end."""
 
-from bench.sandbox.protocol import Captured
+from bench.measured import Captured
 
 
 class Capture:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from bench.errors import SandboxError
+from bench.measured import End
 from bench.sandbox.process import NOTHING, Finished
-from bench.sandbox.protocol import End
 
 # The first line of its input opens the gate; a shell takes it byte by byte and leaves the rest to the command.
 _OPENING = b"\n"

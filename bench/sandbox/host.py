@@ -9,12 +9,13 @@ from pathlib import Path
 from bench.cancellation import Cancellation
 from bench.config import SandboxConfig
 from bench.digest import digest_json
+from bench.measured import ProcessResult
 from bench.sandbox.gated import Gated
 from bench.sandbox.limits import Limiter, host_limiter
 from bench.sandbox.outcome import result_of
 from bench.sandbox.process import Launch, run_process
 from bench.sandbox.process_tree import ProcessTree
-from bench.sandbox.protocol import Command, Layout, ProcessResult
+from bench.sandbox.protocol import Command, Layout
 
 # By this entry of their environment, the processes of a command are found wherever they went.
 MARK = "INCUMBENT_CELL"

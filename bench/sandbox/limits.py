@@ -7,8 +7,9 @@ from typing import Self
 from msgspec.structs import replace
 
 from bench.errors import SandboxError
+from bench.measured import End, ProcessResult
 from bench.sandbox.cgroups import CONTROLLERS, Controller, Group, Place, host_places
-from bench.sandbox.protocol import End, Limits, ProcessResult
+from bench.sandbox.protocol import Limits
 
 _MEGABYTE = 1024 * 1024
 

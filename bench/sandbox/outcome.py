@@ -1,8 +1,8 @@
 """From the end of a host process to the result of a command."""
 
+from bench.measured import End, ProcessResult
 from bench.sandbox.crash import crash_signal
 from bench.sandbox.process import Finished
-from bench.sandbox.protocol import End, ProcessResult
 
 
 def result_of(finished: Finished, status: int | None = None) -> ProcessResult:

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from bench.cancellation import Cancellation
 from bench.errors import SandboxError
+from bench.measured import Captured, End
 from bench.sandbox.capture import Capture
-from bench.sandbox.protocol import Captured, End
 from bench.sandbox.waiting import wait_ended
 
 # Seconds. Together they bound how long a command that ignores everything outlives its deadline: less than 3.

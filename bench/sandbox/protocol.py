@@ -1,7 +1,6 @@
 """What the rest of the harness knows of a sandbox: one command in, one typed result out."""
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,9 +8,7 @@ from msgspec import Struct
 
 from bench.cancellation import Cancellation
 from bench.config import SandboxConfig
-from bench.text import printable
-
-_TOLD = 1000
+from bench.measured import ProcessResult
 
 
 class ReadOnly(Struct, frozen=True, tag="read-only"):
@@ -75,53 +72,6 @@ class Command(Struct, frozen=True, kw_only=True):
     keep: int = 32 * 1024
     most_output: int = 64 * 1024 * 1024
     inherit: tuple[int, ...] = ()
-
-
-class End(StrEnum):
-    """How a command ended."""
-
-    EXITED = "exited"
-    TIMEOUT = "timeout"
-    KILLED = "killed"  # by a signal that was not ours: out of memory, a crash
-    OVERFLOW = "output-overflow"
-    CANCELLED = "cancelled"
-    SPAWN_FAILED = "spawn-failed"
-
-
-class Captured(Struct, frozen=True):
-    """One output stream, drained to its end: its first and last bytes, and how many there were in all."""
-
-    head: bytes
-    tail: bytes
-    size: int
-
-    def text(self) -> str:
-        """Readable text: undecodable bytes replaced, a marker where the middle was dropped."""
-        dropped = self.size - len(self.head) - len(self.tail)
-        marker = f"\n[{dropped} bytes dropped]\n".encode() if dropped > 0 else b""
-        return (self.head + marker + self.tail).decode("utf-8", "replace")
-
-
-class ProcessResult(Struct, frozen=True, kw_only=True):
-    """What a confined command did. `code` is None unless it exited; `peak_memory` in bytes where it is known."""
-
-    end: End
-    code: int | None
-    detail: str
-    stdout: Captured
-    stderr: Captured
-    seconds: float
-    peak_memory: int | None = None
-
-    @property
-    def succeeded(self) -> bool:
-        return self.end is End.EXITED and self.code == 0
-
-    def account(self) -> str:
-        """How it ended, and the last characters that it printed, for a message."""
-        told = printable((self.stderr.text() or self.stdout.text()).strip()[-_TOLD:])
-        state = f"exit {self.code}" if self.code is not None else f"{self.end} {self.detail}".strip()
-        return f"({state}): {told or 'it said nothing'}"
 
 
 class Layout(Struct, frozen=True):

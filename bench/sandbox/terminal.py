@@ -16,7 +16,8 @@ from types import FrameType
 from msgspec.structs import replace
 
 from bench.cancellation import Cancellation
-from bench.sandbox.protocol import Command, ProcessResult, Sandbox
+from bench.measured import ProcessResult
+from bench.sandbox.protocol import Command, Sandbox
 
 _PIECE = 64 * 1024
 # setsid makes the terminal the shell's own, so that Ctrl-C reaches what the shell runs; without it the shell still works.

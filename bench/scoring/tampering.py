@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bench.sandbox import End
+from bench.measured import End
 from bench.scoring.planting import Changed, git_settings, obeyed_at_home, of_code, of_file
 from bench.text import printable
 

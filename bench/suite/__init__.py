@@ -1,5 +1,6 @@
 """Tasks, hidden oracles, labels, digests; what prepares a suite."""
 
+from bench.suite.copies import MANIFEST, Hidden, hidden_of, open_oracle, to_leave_out
 from bench.suite.digests import TaskDigests, environment_digest, task_digests
 from bench.suite.documents import Document, read_json, read_yaml
 from bench.suite.files import (
@@ -35,12 +36,14 @@ from bench.suite.pip import pip_said, require_pip, run_pip
 from bench.suite.select import Selection, select_tasks
 
 __all__ = [
+    "MANIFEST",
     "Asset",
     "CommandOracle",
     "Derived",
     "Document",
     "Entry",
     "Environment",
+    "Hidden",
     "Label",
     "LabelOracle",
     "Oracle",
@@ -61,8 +64,10 @@ __all__ = [
     "as_text",
     "check_path",
     "environment_digest",
+    "hidden_of",
     "list_entries",
     "load_suite",
+    "open_oracle",
     "packages_specification",
     "pip_said",
     "prepare_packages",
@@ -74,4 +79,5 @@ __all__ = [
     "select_tasks",
     "shown",
     "task_digests",
+    "to_leave_out",
 ]

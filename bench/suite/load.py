@@ -1,7 +1,7 @@
 """Loads a suite: reads every file, resolves every ref, and says everything that is wrong at once."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,7 @@ from bench.errors import SuiteError
 from bench.suite.declared import DeclaredSuite
 from bench.suite.digests import suite_digest
 from bench.suite.documents import Document, read_yaml
-from bench.suite.files import Refused, read_text
+from bench.suite.files import Refused, read_file, read_text
 from bench.suite.hidden import leaks
 from bench.suite.model import Suite
 from bench.suite.problems import Problems
@@ -44,7 +44,20 @@ def load_suite(config: SuiteConfig, root: Path) -> Suite:
     _check_together(desk, declared)
     tasks = tuple(task for number, one in enumerate(declared.tasks) if (task := make_task(desk, number, one)))
     problems.require(tasks, name)
-    return Suite(declared.name, folder, tasks, suite_digest(tasks))
+    return Suite(
+        name=declared.name,
+        folder=folder,
+        tasks=tasks,
+        digest=suite_digest(tasks),
+        manifest=read_file(folder, SUITE_FILE, MOST_BYTES),
+        labels=frozenset(_label_files(folder, declared)),
+    )
+
+
+def _label_files(folder: Path, declared: DeclaredSuite) -> Iterator[bytes]:
+    """The bytes of every file of labels, which were read as labels before."""
+    for path in {task.oracle.labels for task in declared.tasks if task.oracle.labels is not None}:
+        yield read_file(folder, path, MOST_BYTES)
 
 
 def _read(folder: Path, name: str) -> Document:

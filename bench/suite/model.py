@@ -125,9 +125,14 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 class Suite(Struct, frozen=True):
-    """A versioned set of tasks. `folder` is never shown to an agent; `digest` is over all of its content."""
+    """A versioned set of tasks. `folder` is never shown to an agent; `digest` is over all of its content.
+
+    `manifest` is the suite file, `labels` are the files of hidden labels: a copy of them is hidden as well.
+    """
 
     name: str
     folder: Path
     tasks: tuple[Task, ...]
     digest: str
+    manifest: bytes = b""
+    labels: frozenset[bytes] = frozenset()

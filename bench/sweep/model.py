@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bench.arms import Cell
+from bench.arms.model import Cell
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Collection, Mapping, Sequence
 
-from bench.arms import Cell
+from bench.arms.model import Cell
 from bench.config import ArmSpec
 from bench.errors import BudgetExhausted, OverlayError, SuiteError
 from bench.suite import Task

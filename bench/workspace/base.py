@@ -38,10 +38,13 @@ _NO_CONVERSION = b"* !text !eol !crlf !ident !filter !working-tree-encoding\n"
 
 
 class Base(Struct, frozen=True):
-    """A work tree with its sanitized repository, not to be written any more, and the name of its commit."""
+    """A work tree with its sanitized repository, not to be written any more, and the name of its commit.
+    `left_out` is what the source holds of a hidden suite.
+    """
 
     tree: Path
     commit: str
+    left_out: tuple[bytes, ...] = ()
 
 
 def build_base(contents: Contents, tree: Path, *, committed: bool, ignored: tuple[bytes, ...]) -> Base:
@@ -61,7 +64,7 @@ def build_base(contents: Contents, tree: Path, *, committed: bool, ignored: tupl
     _fill_index(repository)
     commit = repository.run("rev-parse", "--verify", BRANCH).decode("ascii").strip()
     verify_repository(repository, commit)
-    return Base(tree, commit)
+    return Base(tree, commit, contents.left_out)
 
 
 def _create(tree: Path, ignored: tuple[bytes, ...]) -> Repository:

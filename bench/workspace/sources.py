@@ -1,7 +1,9 @@
 """The files of a task's source, exactly as they are committed or lie there, without a word of its configuration."""
 
+import hashlib
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +11,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from bench.errors import WorkspaceError
-from bench.suite import RepositorySource, Source
+from bench.suite import MANIFEST, Hidden, RepositorySource, Source, to_leave_out
 from bench.workspace.git import Repository, create_repository
 from bench.workspace.objects import GITLINK, Listed, list_tree, read_objects
 from bench.workspace.paths import checked, is_repository_part, is_within, shown
@@ -21,11 +23,12 @@ _SHA256_LENGTH = 64
 
 class Contents(Struct, frozen=True):
     """What a source brings: its files and links one after the other, read as they are asked for, and the empty
-    folders that stand for submodules.
+    folders that stand for submodules. `left_out` is what it holds of a hidden suite, which is not brought.
     """
 
     files: Iterator[tuple[bytes, Leaf]]
     folders: tuple[bytes, ...]
+    left_out: tuple[bytes, ...]
 
 
 def identity(source: Source) -> str:
@@ -34,15 +37,16 @@ def identity(source: Source) -> str:
 
 
 @contextmanager
-def opened(source: Source, excluded: tuple[bytes, ...], scratch: Path) -> Iterator[Contents]:
-    """The contents of a source without the excluded paths, read with the help of a folder in `scratch`.
-    WorkspaceError says what cannot be read.
+def opened(source: Source, excluded: tuple[bytes, ...], scratch: Path, hidden: Hidden) -> Iterator[Contents]:
+    """The contents of a source without the excluded paths and without any copy of what is hidden, read with the
+    help of a folder in `scratch`. WorkspaceError says what cannot be read.
     """
     if isinstance(source, RepositorySource):
-        with _repository_contents(source, excluded, scratch) as contents:
+        with _repository_contents(source, excluded, scratch, hidden) as contents:
             yield contents
     else:
-        yield Contents(folder_files(source.path, excluded), ())
+        copies = tuple(_copies_in_folder(source.path, excluded, hidden))
+        yield Contents(folder_files(source.path, (*excluded, *copies)), (), copies)
 
 
 def object_folder(path: Path) -> Path:
@@ -74,17 +78,57 @@ def folder_files(folder: Path, excluded: tuple[bytes, ...] = ()) -> Iterator[tup
         raise WorkspaceError(f"{folder} cannot be read: {error}") from error
 
 
+def _copies_in_folder(folder: Path, excluded: tuple[bytes, ...], hidden: Hidden) -> Iterator[bytes]:
+    tree = Tree(os.path.realpath(os.fsencode(folder)), ours=False)
+    sizes = {len(content) for content in hidden.files}
+    try:
+        for each in tree.walk((b".git", *excluded)):
+            regular = stat.S_ISREG(each.status.st_mode)
+            if regular and (_is_manifest(each.path) or each.status.st_size in sizes):
+                leaf = tree.read(each.path)
+                yield from to_leave_out([(each.path, leaf.content)] if leaf else [], hidden)
+    except OSError as error:
+        raise WorkspaceError(f"{folder} cannot be read: {error}") from error
+
+
+def _copies_in_commit(
+    reader: Repository, listed: Sequence[Listed], hidden: Hidden, *, sha256: bool
+) -> tuple[bytes, ...]:
+    names = {_blob_name(content, sha256=sha256) for content in hidden.files}
+    asked = [
+        entry
+        for entry in listed
+        if entry.mode not in (GITLINK, LINK) and (entry.name in names or _is_manifest(entry.path))
+    ]
+    found = zip(asked, read_objects(reader, [entry.name for entry in asked]), strict=True)
+    return tuple(to_leave_out([(entry.path, blob.content) for entry, blob in found], hidden)) if asked else ()
+
+
+def _is_manifest(path: bytes) -> bool:
+    return path.rpartition(b"/")[2] == MANIFEST
+
+
+def _blob_name(content: bytes, *, sha256: bool) -> str:
+    """The name that git gives to a file's content."""
+    framed = b"blob %d\0" % len(content) + content
+    if sha256:
+        return hashlib.sha256(framed).hexdigest()
+    return hashlib.sha1(framed, usedforsecurity=False).hexdigest()
+
+
 @contextmanager
 def _repository_contents(
-    source: RepositorySource, excluded: tuple[bytes, ...], scratch: Path
+    source: RepositorySource, excluded: tuple[bytes, ...], scratch: Path, hidden: Hidden
 ) -> Iterator[Contents]:
     with TemporaryDirectory(prefix="source-", dir=scratch) as folder:
         sha256 = len(source.commit) == _SHA256_LENGTH
         reader = create_repository(Path(folder) / "git", alternates=object_folder(source.path), sha256=sha256)
         listed = [entry for entry in _listing(reader, source) if not is_within(entry.path, excluded)]
+        copies = _copies_in_commit(reader, listed, hidden, sha256=sha256)
+        listed = [entry for entry in listed if not is_within(entry.path, copies)]
         files = [entry for entry in listed if entry.mode != GITLINK]
         folders = tuple(entry.path for entry in listed if entry.mode == GITLINK)
-        yield Contents(_blobs(reader, source, files), folders)
+        yield Contents(_blobs(reader, source, files), folders, copies)
 
 
 def _listing(reader: Repository, source: RepositorySource) -> tuple[Listed, ...]:

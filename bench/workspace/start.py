@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from bench.errors import WorkspaceError
 from bench.sandbox import ProcessResult
-from bench.suite import Asset, Task
+from bench.suite import Asset, CommandOracle, Task, open_oracle
 from bench.workspace.base import NANOSECONDS, Base
 from bench.workspace.folders import copy_folder
 from bench.workspace.git import MOMENT, Repository, create_repository
@@ -70,6 +70,22 @@ def run_setup(task: Task, base: Base, tree: Path, runner: SetupRunner | None) ->
     if strange:
         raise WorkspaceError(
             f"the setup command of task {task.id!r} left what is no file, link or folder, or too deep: {strange[:5]}"
+        )
+
+
+def refuse_open_oracle(task: Task, tree: Path) -> None:
+    """WorkspaceError if the whole hidden test of a task lies in its own starting state."""
+    if not isinstance(task.oracle, CommandOracle):
+        return
+    sizes = {len(file.content) for file in task.oracle.files}
+    there = Tree(os.fsencode(tree))
+    same = (found.path for found in there.walk() if not found.folder and found.status.st_size in sizes)
+    leaves = ((path, leaf) for path in same if (leaf := there.read(path)) is not None)
+    places = open_oracle(task, ((path, leaf.content) for path, leaf in leaves))
+    if places:
+        raise WorkspaceError(
+            f"the hidden test of task {task.id!r} lies open in its own source: {', '.join(map(shown, places))}; "
+            "take it out of the source, or give the task a test that is not there"
         )
 
 

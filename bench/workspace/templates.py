@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from bench.digest import digest_bytes, digest_json
 from bench.errors import WorkspaceError
-from bench.suite import Task, environment_digest
+from bench.suite import Hidden, Task, environment_digest
 from bench.workspace.base import Base, build_base
 from bench.workspace.folders import copy_folder
 from bench.workspace.once import Once
@@ -16,18 +16,27 @@ from bench.workspace.paths import relative
 from bench.workspace.protocol import Template
 from bench.workspace.removal import remove_tree
 from bench.workspace.sources import identity, opened
-from bench.workspace.start import SetupRunner, apply_change, copy_assets, run_setup
+from bench.workspace.start import SetupRunner, apply_change, copy_assets, refuse_open_oracle, run_setup
 
 _Result = TypeVar("_Result")
+NOTHING_HIDDEN = Hidden()
 
 
 class Templates:
     """Builds templates below `folder`, which belongs to this object alone. `setup` runs the setup commands of
-    tasks; `exclude` are the skill roots: no template holds them, and git ignores them in every one.
+    tasks; `exclude` are the skill roots: no template holds them, and git ignores them in every one. No template
+    holds a copy of what is `hidden` either, wherever it lies in a source.
     """
 
-    def __init__(self, folder: Path, setup: SetupRunner | None = None, exclude: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        setup: SetupRunner | None = None,
+        exclude: tuple[str, ...] = (),
+        hidden: Hidden = NOTHING_HIDDEN,
+    ) -> None:
         self._folder = folder.resolve()
+        self._hidden = hidden
         self._setup = setup
         self._roots = _prefixes(exclude)
         self._numbers = itertools.count(1)
@@ -46,7 +55,10 @@ class Templates:
         base = self._base(task, prefixes)
         tree = base.tree
         if isinstance(task.change, bytes) or task.assets or task.setup:
-            tree = self._fresh(lambda tree: self._started(task, base, tree, prefixes))
+            tree = self._fresh(lambda tree: self._started(task, base, tree, (*prefixes, *base.left_out)))
+        refuse_open_oracle(task, tree)
+        if base.left_out:
+            digest = digest_json([digest, _digests(base.left_out)])
         return Template(digest=digest, tree=tree, commit=base.commit, base_commit=identity(task.source))
 
     def _base(self, task: Task, prefixes: tuple[bytes, ...]) -> Base:
@@ -54,7 +66,7 @@ class Templates:
         committed = task.change != "all"
 
         def make(tree: Path) -> Base:
-            with opened(task.source, prefixes, tree.parent) as contents:
+            with opened(task.source, prefixes, tree.parent, self._hidden) as contents:
                 return build_base(contents, tree, committed=committed, ignored=self._roots)
 
         key = digest_json([identity(task.source), committed, _digests(prefixes)])

@@ -26,6 +26,7 @@ from evolve.gate.thresholds import (
     counted_tasks,
     decide_pairs,
     effect_of,
+    hardly_used,
     means_by_split,
     missing_arms,
     missing_runs,
@@ -125,8 +126,9 @@ class ThresholdCost:
 
     def _judge(self, pair: PairEvidence, evidence: Evidence) -> PairFindings:
         runs = needed_runs(evidence, self._parameters.min_runs)
-        compared = [_compare(task, runs, self._parameters) for task in counted_tasks(pair, evidence.split)]
-        reasons = [reason for each in compared for reason in each.reasons]
+        tasks = counted_tasks(pair, evidence.split)
+        compared = [_compare(task, runs, self._parameters) for task in tasks]
+        reasons = [*(reason for each in compared for reason in each.reasons), *hardly_used(tasks)]
         reasons += _coverage(compared, self._parameters) if compared else [no_task(evidence.split)]
         if not any(reason.effect == "insufficient" for reason in reasons):
             reasons += _gains(compared, self._parameters)

@@ -16,6 +16,7 @@ from evolve.gate.thresholds import (
     counted_tasks,
     decide_pairs,
     effect_of,
+    hardly_used,
     means_by_split,
     missing_arms,
     missing_runs,
@@ -92,7 +93,7 @@ class ThresholdReview:
         tasks = counted_tasks(pair, evidence.split)
         runs = needed_runs(evidence, self._parameters.min_runs)
         found = [about(task, _rules(task, runs, self._parameters)) for task in tasks]
-        reasons = [reason for task in found for reason in task]
+        reasons = [*(reason for task in found for reason in task), *hardly_used(tasks)]
         if not tasks:
             reasons.append(no_task(evidence.split))
         if not {reason.effect for reason in reasons} & {"improvement", "insufficient"}:

@@ -123,6 +123,17 @@ def missing_runs(incumbent: ArmEvidence, candidate: ArmEvidence, runs: int) -> I
         yield Reason("insufficient", f"unequal numbers of measured cells: {counts}")
 
 
+def hardly_used(tasks: Iterable[TaskEvidence]) -> Iterator[Reason]:
+    """Whether the candidate's skill was used in fewer than half of its measured cells: what promotes then is not
+    the skill. A cell that expected no skill counts as one that used none.
+    """
+    rows = [row for task in tasks if task.candidate for row in task.candidate.rows]
+    used = sum(row.skill_invoked is True for row in rows)
+    if 2 * used < len(rows):
+        cells = f"{used} of {len(rows)} measured cells"
+        yield Reason("regression", f"the candidate used its skill in {cells}, fewer than half")
+
+
 def about(task: TaskEvidence, reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """The reasons under the name of their task."""
     return tuple(Reason(reason.effect, f"task {task.task}: {reason.text}") for reason in reasons)

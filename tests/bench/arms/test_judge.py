@@ -18,7 +18,7 @@ from bench.arms.judge import (
     outcome,
     review_passed,
 )
-from bench.arms.session import Session
+from bench.arms.model import Session
 from bench.config import SessionKind
 from bench.results import KINDS_OF_STATUS
 from bench.sandbox import Captured, End, ProcessResult
