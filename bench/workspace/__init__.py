@@ -4,14 +4,16 @@ from bench.workspace.boundary import outside_boundary
 from bench.workspace.capturing import capture
 from bench.workspace.choosing import choose_workspaces
 from bench.workspace.once import Once
-from bench.workspace.protocol import Change, Entry, Leaf, Template, WorkingCopy, Workspaces
+from bench.workspace.protocol import Change, Entry, Kept, Leaf, Template, WorkingCopy, Workspaces
 from bench.workspace.removal import remove_tree
+from bench.workspace.snapshot import snapshot
 from bench.workspace.start import SetupRunner
 from bench.workspace.templates import Templates
 
 __all__ = [
     "Change",
     "Entry",
+    "Kept",
     "Leaf",
     "Once",
     "SetupRunner",
@@ -23,4 +25,5 @@ __all__ = [
     "choose_workspaces",
     "outside_boundary",
     "remove_tree",
+    "snapshot",
 ]

@@ -1,7 +1,7 @@
 """Working copies that are copies: of blocks that are shared until written (reflink), or of every byte."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -9,9 +9,9 @@ from bench.errors import WorkspaceError
 from bench.sandbox import Layered, Mount, ReadOnly, Writable
 from bench.workspace.changes import entries_between
 from bench.workspace.folders import CopyFile, SmallFolder, clone_file, copy_file, copy_folder, read_small
-from bench.workspace.paths import readable, relative
+from bench.workspace.paths import readable, relative, shown
 from bench.workspace.placing import place_file
-from bench.workspace.protocol import Entry, Leaf, Template
+from bench.workspace.protocol import Entry, Kept, Leaf, Template
 from bench.workspace.removal import remove_trees
 from bench.workspace.tree import LARGEST, LINK, Found, Tree
 
@@ -76,8 +76,28 @@ class PlainCopy:
         gone = self._stamps.keys() - now.keys()
         return entries_between(self._original, self._current, suspicious, gone, self._placed)
 
+    def repository(self) -> tuple[Entry, ...]:
+        now, before = _repository(self._current), _repository(self._original)
+        suspicious = [path for path, stamp in now.items() if before.get(path) != stamp]
+        return entries_between(self._original, self._current, suspicious, before.keys() - now.keys(), ())
+
+    def restore(self, state: Sequence[Kept]) -> None:
+        for kept in state:
+            self._current.remove(kept.path)
+            if kept.leaf is None:
+                self._current.prune(kept.path.rpartition(b"/")[0])
+        for kept in state:
+            if kept.leaf is not None:
+                self._write(kept.path, kept.leaf)
+
     def remove(self) -> None:
         remove_trees((self._folder, *self._thrown))
+
+    def _write(self, path: bytes, leaf: Leaf) -> None:
+        try:
+            self._current.write(path, leaf)
+        except OSError as error:
+            raise WorkspaceError(f"{shown(path)!r} cannot be restored: {error.strerror}") from error
 
     def _duplicate(self, source: Path, target: Path) -> None:
         """Copy all that a capture would keep: nothing special, and no huge file that the template does not have."""
@@ -120,6 +140,15 @@ def _write(small: SmallFolder, folder: Path) -> None:
 def _stamps(tree: Tree) -> dict[bytes, _Stamp]:
     """What is cheap to know of every file, link or special thing of a tree."""
     return {found.path: _stamp(found.status) for found in tree.walk() if not found.folder}
+
+
+def _repository(tree: Tree) -> dict[bytes, tuple[int, int, int]]:
+    """Size, time and mode of every file, link or special thing of a tree's `.git`: copying keeps all three."""
+    return {
+        b".git/" + found.path: (found.status.st_size, found.status.st_mtime_ns, found.status.st_mode)
+        for found in Tree(tree.at(b".git"), tree.ours).walk(without=())
+        if not found.folder
+    }
 
 
 def _stamp(status: os.stat_result) -> _Stamp:

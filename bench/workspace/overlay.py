@@ -2,14 +2,15 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bench.errors import WorkspaceError
 from bench.sandbox import Layered, Mount
 from bench.workspace.changes import entries_between
-from bench.workspace.paths import readable, relative
+from bench.workspace.paths import is_repository, readable, relative
 from bench.workspace.placing import place_file
-from bench.workspace.protocol import Entry, Leaf, Template
+from bench.workspace.protocol import Entry, Kept, Leaf, Template
 from bench.workspace.removal import remove_trees
 from bench.workspace.tree import LINK, Found, Tree
 
@@ -59,10 +60,28 @@ class OverlayCopy:
         return self.throwaway(target)
 
     def entries(self) -> tuple[Entry, ...]:
-        found = list(self._current.walk())
+        return self._differences(list(self._current.walk()), self._placed)
+
+    def repository(self) -> tuple[Entry, ...]:
+        found = self._current.walk(without=())
+        return self._differences([each for each in found if is_repository(each.path)], ())
+
+    def restore(self, state: Sequence[Kept]) -> None:
+        try:
+            for kept in state:
+                if kept.leaf is not None:
+                    self._current.remove(kept.path)
+                    self._current.write(kept.path, kept.leaf)
+            for kept in state:
+                if kept.leaf is None:
+                    self._current.hide(kept.path)
+        except OSError as error:
+            raise WorkspaceError(f"a working copy cannot be restored: {error}") from error
+
+    def _differences(self, found: Sequence[Found], placed: Collection[bytes]) -> tuple[Entry, ...]:
         present = {each.path for each in found if not each.folder and not _is_whiteout(each.status)}
         gone = {path for each in found for path in self._covered(each) if path not in present}
-        return entries_between(self._original, self._current, present, gone, self._placed)
+        return entries_between(self._original, self._current, present, gone, placed)
 
     def remove(self) -> None:
         remove_trees((self._upper, self._work))

@@ -22,6 +22,11 @@ def is_repository_part(path: bytes) -> bool:
     return b".git" in path.lower().split(b"/")
 
 
+def is_repository(path: bytes) -> bool:
+    """Whether this is the `.git` of a tree, or in it."""
+    return path.split(b"/", 1)[0] == b".git"
+
+
 def is_patchable(path: bytes) -> bool:
     """Whether `git apply` can read this path back from a patch: not within a `.git`, and not below a folder whose
     name ends in a blank, where it loses track of where the name ends.

@@ -1,6 +1,6 @@
 """What the rest of the harness knows of working copies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -59,6 +59,13 @@ class Change(Struct, frozen=True, kw_only=True):
         return not self.paths
 
 
+class Kept(Struct, frozen=True):
+    """One path of a state, no longer as the template has it; `leaf` is None where it is gone."""
+
+    path: bytes
+    leaf: Leaf | None
+
+
 class WorkingCopy(Protocol):
     """One cell's private view of a template. It is removed with its folder."""
 
@@ -94,6 +101,16 @@ class WorkingCopy(Protocol):
 
     def entries(self) -> tuple[Entry, ...]:
         """The paths that differ from the template, without `.git` and the files put by `write`."""
+        ...
+
+    def repository(self) -> tuple[Entry, ...]:
+        """The paths of `.git` that differ from the template's."""
+        ...
+
+    def restore(self, state: Sequence[Kept]) -> None:
+        """Bring a new copy into a state that another copy of the same template had. A folder that lost all its files
+        may be left, empty, as git sees none. WorkspaceError if it cannot.
+        """
         ...
 
     def remove(self) -> None:

@@ -102,6 +102,17 @@ class Tree(Struct, frozen=True):
         """Remove what is at `path`, if it is there and no folder; the folders above it stay."""
         self._there(path, _unlink)
 
+    def hide(self, path: bytes) -> None:
+        """Record, as overlayfs does, that what a lower tree has at `path` is gone; nothing where this tree has
+        something else there, or no folder above it, which hides it as well.
+        """
+        try:
+            with self._parent(path, make=True) as folder:
+                name = path.rpartition(b"/")[2]
+                os.mknod(name, stat.S_IFCHR | 0o600, os.makedev(0, 0), dir_fd=folder)
+        except (FileExistsError, NotADirectoryError):
+            return
+
     def prune(self, folder: bytes) -> None:
         """Remove a folder that has become empty, and those above it that become so."""
         while folder:

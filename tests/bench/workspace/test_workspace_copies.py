@@ -21,7 +21,16 @@ from workspace_builders import (
 )
 
 from bench.errors import WorkspaceError
-from bench.workspace import Entry, Template, Templates, Workspaces, capture, choose_workspaces, remove_tree
+from bench.workspace import (
+    Entry,
+    Template,
+    Templates,
+    Workspaces,
+    capture,
+    choose_workspaces,
+    remove_tree,
+    snapshot,
+)
 from bench.workspace.copies import CopyWorkspaces
 from bench.workspace.folders import copy_folder, read_small
 from bench.workspace.tree import LARGEST
@@ -540,3 +549,40 @@ def test_git_in_a_copy_knows_the_one_commit_and_can_commit(
     )
     assert seen.stdout.text().split() == [template.commit, "2"]
     assert text(git(template.tree, "rev-list", "--all")) == template.commit
+
+
+WORK = """
+echo new > added; mkdir -p made/deep; echo x > made/deep/x; chmod +x a.py; echo more >> docs/d.md
+rm docs/e.md; rm -r src/deep; rm src/b.py; mkdir src/b.py; echo y > src/b.py/y; rm link; ln -s a.py link
+git config user.name me; git config user.email me@here; git add -A; git commit -qm work; git tag here; echo after > after
+"""
+
+
+def test_a_state_can_be_restored_in_a_new_copy(
+    tmp_path: Path, template: Template, workspaces: Workspaces, session: Session
+) -> None:
+    first = workspaces.create(template, tmp_path / "first")
+    assert session.shell(first, WORK).succeeded
+    state = snapshot(first, 1 << 20)
+    assert state
+    second = workspaces.create(template, tmp_path / "second")
+    second.restore(state)
+    assert second.entries() == first.entries()
+    assert capture(second, template, 1 << 20) == capture(first, template, 1 << 20)
+    look = "git log --format=%s -1 && git tag && git status --porcelain && find . -not -type d -not -path './.git*' | sort && cat after"
+    seen = [session.shell(copy, look) for copy in (first, second)]
+    assert seen[0].succeeded, seen[0].stderr.text()
+    assert seen[1].stdout.text() == seen[0].stdout.text()
+
+
+def test_a_new_copy_has_no_state(tmp_path: Path, template: Template, workspaces: Workspaces) -> None:
+    assert snapshot(workspaces.create(template, tmp_path / "cell"), 0) == ()
+
+
+@pytest.mark.parametrize("script", ["mkfifo pipe", "head -c 5000 /dev/zero > large"])
+def test_what_cannot_be_restored_is_no_state(
+    tmp_path: Path, template: Template, workspaces: Workspaces, session: Session, script: str
+) -> None:
+    copy = workspaces.create(template, tmp_path / "cell")
+    assert session.shell(copy, script).succeeded
+    assert snapshot(copy, 4000) is None
