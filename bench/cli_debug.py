@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from bench.arms import Cell, measure
+from bench.arms import Cell, Journal, Turn, measure
 from bench.cancellation import Cancellation
 from bench.cli_run import print_json
 from bench.commandline import cancel_on_signals, config_dirs
@@ -85,12 +85,13 @@ def _measured_again(
     if cell.task not in {task.id for task in ground.tasks}:
         raise RunError(f"the suite {ground.suite.name} has no task {cell.task} any more")
     arms = arms_again(ground, measured, cell.arm)
-    bench = open_workbench(ground, measured.plan, arms, ObjectStore(ground.scratch / "objects"))
+    journal = Journal(ground.scratch / "journal.jsonl", measured.plan.suite)
+    bench = open_workbench(ground, measured.plan, arms, ObjectStore(ground.scratch / "objects"), journal)
 
     def look(command: Command) -> None:
         visit.look(command, ground.sandbox, cancellation)
 
-    return measure(bench, cell, 0, 0, cancellation, look)
+    return measure(bench, Turn(cell=cell, attempt=0), cancellation, look)
 
 
 def _print(row: Row, visit: Visit, cell: Cell, *, json: bool) -> None:

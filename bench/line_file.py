@@ -10,35 +10,46 @@ _NEW_FILE = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 
 class LineFile:
-    """Lines that are only ever appended. There is one writer."""
+    """Lines that are only ever appended. There is one writer, which keeps the file open until `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._descriptor: int | None = None
 
     def append(self, line: bytes) -> None:
         """Write one line and wait until the disk has it. RunError leaves the file as it was before."""
+        if self._descriptor is None:
+            self._descriptor = self._open()
+        size = os.fstat(self._descriptor).st_size
+        left = memoryview(line + b"\n")
+        try:
+            while left:  # one write, unless the disk is full: the next one then says why
+                left = left[os.write(self._descriptor, left) :]
+            os.fsync(self._descriptor)
+            if size == 0:
+                sync_folder(self.path.parent)
+        except OSError as error:
+            raise _cannot("write", self.path, error, _cut_back(self._descriptor, size)) from error
+
+    def close(self) -> None:
+        """Let go of the file; it is opened again when there is something to append."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _open(self) -> int:
         try:
             descriptor = os.open(self.path, _NEW_FILE, 0o600)
         except OSError as error:
             raise _cannot("open", self.path, error) from error
-        try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                raise RunError(f"{self.path} ends in a torn line: cut it off before anything is appended")
-            self._write(descriptor, line + b"\n", size)
-        finally:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
             os.close(descriptor)
+            raise RunError(f"{self.path} ends in a torn line: cut it off before anything is appended")
+        return descriptor
 
-    def _write(self, descriptor: int, line: bytes, size: int) -> None:
-        left = memoryview(line)
-        try:
-            while left:  # one write, unless the disk is full: the next one then says why
-                left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
-            if size == 0:
-                sync_folder(self.path.parent)
-        except OSError as error:
-            raise _cannot("write", self.path, error, _cut_back(descriptor, size)) from error
+    def __del__(self) -> None:
+        self.close()
 
 
 def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -1,21 +1,29 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
+from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal
 from bench.arms.looking import Look
-from bench.arms.model import Cell
+from bench.arms.model import Cell, Turn
 from bench.arms.places import Place
 from bench.arms.provenance import harness_digest
 from bench.arms.session import check_place, confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import check_tools, derived_assets
-from bench.arms.workbench import Arm, TemplateSource, Workbench
+from bench.arms.workbench import Arm, SessionMemory, TemplateSource, Workbench
 
 __all__ = [
     "STOP_CAUSES",
     "Arm",
     "Cell",
+    "CellEnded",
+    "CellKey",
+    "Entry",
+    "Journal",
     "Look",
     "Place",
+    "SessionEnded",
+    "SessionMemory",
     "TemplateSource",
+    "Turn",
     "Workbench",
     "check_place",
     "check_tools",
@@ -25,5 +33,6 @@ __all__ = [
     "harness_digest",
     "limits_of",
     "measure",
+    "open_journal",
     "same_measurement",
 ]

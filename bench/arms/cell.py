@@ -1,29 +1,23 @@
 """One cell, from a private working copy to its row. Everything that it makes is removed, whatever happens."""
 
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.agents import Usage, sum_usage
 from bench.arms.checking import check_hidden, check_review, check_visibly
-from bench.arms.judge import Checks, Finding, invoked, judge_checks, judge_session, outcome
+from bench.arms.judge import Checks, Finding, judge_checks
 from bench.arms.looking import Look, look_command
-from bench.arms.model import Cell, Session
-from bench.arms.places import Place, make_place, renew
-from bench.arms.provenance import identity, provenance
-from bench.arms.session import run_session
+from bench.arms.model import Turn
+from bench.arms.notebook import Measurement
+from bench.arms.places import Place
+from bench.arms.sequence import Grounds, run_sessions
 from bench.arms.signs import read_leftovers, signs_of
-from bench.arms.workbench import Arm, Workbench
+from bench.arms.workbench import Workbench
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError, WorkspaceError
-from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, StopCause, Timings
-from bench.scoring import ReviewScore, score_review, tampering
-from bench.skills import placed_files
-from bench.suite import LabelOracle, Task
-from bench.workspace import Change, Template, WorkingCopy, capture, outside_boundary, remove_tree
+from bench.results import Row, StopCause
+from bench.scoring import tampering
+from bench.suite import LabelOracle
+from bench.workspace import WorkingCopy, capture, remove_tree
 
 PATCH_LIMIT = 2 * 1024 * 1024
 # what a test runner prints: it holds seconds, which no two runs share
@@ -32,107 +26,12 @@ CHECK_OUTPUT = "verify"
 STOP_CAUSES: dict[str, StopCause] = {"breaker": "breaker", "deadline": "deadline"}
 
 
-class Measurement:
-    """The notebook of one cell: what is known so far, from which the row is written at any point."""
-
-    def __init__(self, bench: Workbench, cell: Cell, attempt: int, neighbours: int) -> None:
-        self.bench, self.cell, self.attempt = bench, cell, attempt
-        self.task: Task = bench.tasks[cell.task]
-        self.arm: Arm = bench.arms[cell.arm]
-        self.started_at = datetime.now(UTC)
-        self.template: Template | None = None
-        self.sessions: list[Session] = []
-        self.change: Change | None = None
-        self.checks = Checks()
-        self.finding: Finding | None = None
-        self.diagnostics: list[str] = []
-        self.artifacts: dict[str, Artifact] = {}
-        self._seconds: dict[str, float] = {}
-        self._neighbours = neighbours
-        self._began = time.monotonic()
-
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        """Add the seconds of the block to a phase of the row's timings."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._seconds[phase] = self._seconds.get(phase, 0.0) + time.monotonic() - began
-
-    def keep(self, name: str, content: bytes) -> None:
-        """Store an artifact, redacted."""
-        self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
-
-    def skill_invoked(self) -> bool | None:
-        """Whether the arm's skills were used, once its sessions are over."""
-        return invoked(sorted(self.arm.skills), self.sessions) if self.sessions else None
-
-    def row(self) -> Row:
-        """The record of the cell as it stands."""
-        finding = self.finding or Finding("failed", "infra-error", "the cell ended without a finding")
-        redacted = Finding(finding.status, finding.kind, self.bench.redactor.text(finding.detail))
-        usages = {session.name: session.report.usage for session in self.sessions}
-        return Row(
-            schema_version=SCHEMA_VERSION,
-            identity=identity(self.bench, self.cell, self.attempt),
-            provenance=provenance(self.bench, self.arm, self.task, self.template),
-            outcome=outcome(
-                redacted,
-                self.checks,
-                self.skill_invoked(),
-                [self.bench.redactor.text(note) for note in self.diagnostics],
-            ),
-            score=self._score(finding),
-            usage=sum_usage(list(usages.values())) if usages else Usage(),
-            sessions=usages,
-            timings=self._timings(),
-            change=self._change_summary(),
-            artifacts=self.artifacts,
-            started_at=self.started_at,
-            finished_at=datetime.now(UTC),
-        )
-
-    def _score(self, finding: Finding) -> ReviewScore | None:
-        """The score of a measured review; an agent that failed before it left one has found nothing."""
-        if finding.status != "measured" or not isinstance(self.task.oracle, LabelOracle):
-            return None
-        return self.checks.score or score_review(None, self.task.oracle.labels)
-
-    def _timings(self) -> Timings:
-        peaks = [each.result.peak_memory for each in self.sessions if each.result.peak_memory is not None]
-        return Timings(
-            **self._seconds,
-            total=time.monotonic() - self._began,
-            neighbours=self._neighbours,
-            peak_memory=max(peaks, default=None),
-        )
-
-    def _change_summary(self) -> ChangeSummary | None:
-        if self.change is None:
-            return None
-        return ChangeSummary(
-            files=len(self.change.paths),
-            insertions=self.change.insertions,
-            deletions=self.change.deletions,
-            patch=self.artifacts["patch"].digest if "patch" in self.artifacts else None,
-            fingerprint=self.change.fingerprint,
-        )
-
-
-def measure(
-    bench: Workbench,
-    cell: Cell,
-    attempt: int,
-    neighbours: int,
-    cancellation: Cancellation,
-    look: Look | None = None,
-) -> Row:
+def measure(bench: Workbench, turn: Turn, cancellation: Cancellation, look: Look | None = None) -> Row:
     """Measure one cell once. Broken measurements become the row's kind; any other exception is a bug.
 
     `look` is called once the sessions are over, however they ended, before anything is checked.
     """
-    record = Measurement(bench, cell, attempt, neighbours)
+    record = Measurement(bench, turn)
     folder = Path(tempfile.mkdtemp(prefix="c", dir=bench.scratch))
     copies: list[WorkingCopy] = []
     try:
@@ -157,8 +56,8 @@ def _measure_in(
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
         return
     record.template = record.bench.templates.build(record.task)
-    grounds = _Grounds(folder, record, record.template, copies)
-    broken = _run_sessions(record, grounds, cancellation)
+    grounds = Grounds(folder, record, record.template, copies)
+    broken = run_sessions(record, grounds, cancellation)
     place = grounds.current
     if look is not None and not cancellation.cancelled:
         look(look_command(record.bench, record.arm, record.task, place))
@@ -172,81 +71,6 @@ def _judged(record: Measurement) -> Finding:
     first, *others = judge_checks(record.checks, record.skill_invoked())
     record.diagnostics += [f"{other.kind}: {other.detail}" for other in others]
     return first
-
-
-class _Grounds:
-    """The places that the sessions of one cell work in, each made when a session needs it.
-
-    What crosses from a plan to the work is the plan alone: the session after it finds another working copy,
-    `.git` included, as the template has them. Sessions of other kinds share the copy, for that is the work.
-    """
-
-    def __init__(
-        self, folder: Path, record: Measurement, template: Template, copies: list[WorkingCopy]
-    ) -> None:
-        self._folder, self._record, self._template, self._copies = folder, record, template, copies
-        self._place: Place | None = None
-        self._plan: bytes | None = None
-        self._left_behind = True
-
-    @property
-    def current(self) -> Place:
-        """Where the latest session worked."""
-        return self._place or self.next()
-
-    def next(self) -> Place:
-        """Where the next session works: with nothing in its home and output folder."""
-        with self._record.timed("workspace"):
-            if self._place is None or self._left_behind:
-                self._place, self._left_behind = self._made(), False
-            else:
-                renew(self._place)
-        return self._place
-
-    def hand_on(self, plan: bytes) -> None:
-        """Leave the place, and all that is in it, behind; the next session finds the plan in another one."""
-        self._plan, self._left_behind = plan, True
-
-    def _made(self) -> Place:
-        bench, arm = self._record.bench, self._record.arm
-        folder = self._folder / str(len(self._copies))
-        return make_place(folder, bench, arm, self._template, self._copies, self._plan)
-
-
-def _run_sessions(record: Measurement, grounds: _Grounds, cancellation: Cancellation) -> Finding | None:
-    """The arm's sessions in order, up to the first that does not complete or breaks its boundary."""
-    for name, spec in record.arm.spec.ordered_sessions():
-        place = grounds.next()
-        with record.timed("sessions"):
-            session = run_session(record.bench, record.arm, record.task, place, (name, spec), cancellation)
-        record.sessions.append(session)
-        stream = session.result.stdout
-        record.keep(f"transcript-{name}", stream.head + stream.tail)
-        if session.artifact is not None:
-            record.keep(f"{spec.kind}-{name}", session.artifact)
-        broken = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
-        if broken is not None:
-            return broken
-        if spec.kind == "plan" and session.artifact is not None:
-            grounds.hand_on(session.artifact)
-    return None
-
-
-def _boundary_broken(record: Measurement, place: Place, boundary: tuple[str, ...]) -> Finding | None:
-    """Whether the session changed the skill under test or a path that it may not change."""
-    placed = placed_files(record.arm.skills, record.bench.agent.skill_root)
-    changed = [path for path, content in placed.items() if place.copy.read(path) != content]
-    if changed:
-        return Finding(
-            "unusable", "skill-changed", f"the session changed its skill: {', '.join(changed[:5])}"
-        )
-    outside = outside_boundary([entry.path for entry in place.copy.entries()], boundary)
-    if not outside:
-        return None
-    names = ", ".join(path.decode("utf-8", "backslashreplace") for path in outside[:5])
-    return Finding(
-        "unusable", "boundary-violated", f"{len(outside)} paths outside the session's boundary: {names}"
-    )
 
 
 def _captured(record: Measurement, place: Place) -> Finding | None:

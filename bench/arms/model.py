@@ -29,6 +29,15 @@ class Cell(Struct, frozen=True, kw_only=True):
         return f"{self.task}/{self.arm}/{self.repeat}"
 
 
+class Turn(Struct, frozen=True, kw_only=True):
+    """One attempt at a cell, beside `neighbours` others; `again` is the second half of one that is checked twice."""
+
+    cell: Cell
+    attempt: int
+    neighbours: int = 0
+    again: bool = False
+
+
 class Session(Struct, frozen=True, kw_only=True):
     """What one session left: how its process ended, what its stream says, its artifact's bytes, if any, and how
     many processes it left running.

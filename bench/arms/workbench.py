@@ -8,6 +8,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from bench.agents import Agent
+from bench.arms.journal import CellEnded, SessionEnded
+from bench.arms.model import Cell
 from bench.config import ArmSpec, Config
 from bench.environments import EnvironmentSource
 from bench.redaction import Redactor
@@ -24,6 +26,14 @@ class TemplateSource(Protocol):
     def build(self, task: Task) -> Template: ...
 
     def derive(self, task: Task, asset: Derived) -> Path: ...
+
+
+class SessionMemory(Protocol):
+    """Where sessions that ended are written down, and from where an earlier process's are taken up."""
+
+    def recall(self, cell: Cell, *, again: bool) -> tuple[SessionEnded, ...]: ...
+
+    def write(self, entry: SessionEnded | CellEnded) -> None: ...
 
 
 class Arm(Struct, frozen=True, kw_only=True):
@@ -55,6 +65,7 @@ class Workbench(Struct, frozen=True, kw_only=True):
     tasks: Mapping[str, Task]
     arms: Mapping[str, Arm]
     store: ObjectStore
+    journal: SessionMemory
     redactor: Redactor
     scratch: Path
     harness: str

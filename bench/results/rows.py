@@ -27,6 +27,10 @@ class RowFile:
         """Write one row and wait until the disk has it. RunError leaves the file as it was before."""
         self._lines.append(canonical_json(row))
 
+    def close(self) -> None:
+        """Let go of the file."""
+        self._lines.close()
+
 
 def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
     """The rows in the order of the file, and whether it ends in a torn line (a crash while writing).

@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
 from bench.agents import Agent, create_agent
-from bench.arms import Arm, TemplateSource, Workbench, check_tools, harness_digest
+from bench.arms import Arm, SessionMemory, TemplateSource, Workbench, check_tools, harness_digest
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import canonical_json, digest_json
@@ -24,6 +24,7 @@ from bench.sweep.deadline import deadline
 from bench.sweep.model import Plan
 from bench.sweep.plan import check_cells, make_plan
 from bench.sweep.scratch import open_scratch
+from bench.sweep.standing import read_standing
 from bench.sweep.sweep import SweepResult, run_sweep
 from bench.sweep.templates import TaskTemplates
 from bench.sweep.workshop import Workshop
@@ -230,12 +231,29 @@ def measure_plan(
 ) -> SweepResult:
     """Seal the plan in `folder`, measure it, and leave its rows there."""
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
-    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects))
-    return run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)
+    return sweep_on(ground, plan, arms, run, folder, watcher, cancellation)
 
 
-def open_workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: ObjectStore) -> Workbench:
-    """What the cells of a plan share; what they leave goes to `store`."""
+def sweep_on(
+    ground: Ground,
+    plan: Plan,
+    arms: Mapping[str, Arm],
+    run: RunFolder,
+    folder: Path,
+    watcher: Watcher,
+    cancellation: Cancellation,
+) -> SweepResult:
+    """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
+    standing, journal = read_standing(folder, digest_json(plan))
+    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), journal)
+    with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
+        return run_sweep(bench, plan, rows, watcher, cancellation, standing)
+
+
+def open_workbench(
+    ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: ObjectStore, journal: SessionMemory
+) -> Workbench:
+    """What the cells of a plan share; what they leave goes to `store`, and their sessions to `journal`."""
     return Workbench(
         config=ground.config,
         root=ground.root,
@@ -249,6 +267,7 @@ def open_workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: O
         tasks={task.id: task for task in ground.tasks},
         arms=arms,
         store=store,
+        journal=journal,
         redactor=ground.redactor,
         scratch=ground.scratch,
         harness=ground.harness,

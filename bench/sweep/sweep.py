@@ -6,7 +6,16 @@ from contextlib import contextmanager
 
 from msgspec import Struct, structs
 
-from bench.arms import STOP_CAUSES, Cell, Workbench, derived_assets, measure, same_measurement
+from bench.arms import (
+    STOP_CAUSES,
+    Cell,
+    CellEnded,
+    Turn,
+    Workbench,
+    derived_assets,
+    measure,
+    same_measurement,
+)
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError
 from bench.results import Row, RowFile, StopCause
@@ -15,12 +24,14 @@ from bench.sweep.breaker import Breaker
 from bench.sweep.model import Plan
 from bench.sweep.plan import works_on
 from bench.sweep.pool import run_ordered
+from bench.sweep.standing import Standing
 from bench.text import printable
 from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, Watcher
 
 # Cells begun beyond the fold point, per worker. Fewer let one long cell hold up the others; more are wasted in an
 # outage (tests/perf/table.py shows both on published durations).
 AHEAD = 4
+BEGINNING = Standing()
 
 
 class SweepResult(Struct, frozen=True):
@@ -33,10 +44,17 @@ class SweepResult(Struct, frozen=True):
 
 
 def run_sweep(
-    bench: Workbench, plan: Plan, file: RowFile, watcher: Watcher, cancellation: Cancellation
+    bench: Workbench,
+    plan: Plan,
+    file: RowFile,
+    watcher: Watcher,
+    cancellation: Cancellation,
+    standing: Standing = BEGINNING,
 ) -> SweepResult:
-    """Measure the plan's cells. A cancellation keeps every row and leaves nothing running."""
-    running = _Running(bench, plan, file, watcher, cancellation)
+    """Measure the plan's cells, but those that are settled. A cancellation keeps every row and leaves nothing
+    running.
+    """
+    running = _Running(bench, plan, file, watcher, cancellation, standing)
     watcher.see(
         SweepStarted(
             generation=plan.generation,
@@ -76,10 +94,17 @@ class _Running:
     """What changes while a sweep runs: the rows so far, the breaker's count, how many cells are at work."""
 
     def __init__(
-        self, bench: Workbench, plan: Plan, file: RowFile, watcher: Watcher, cancellation: Cancellation
+        self,
+        bench: Workbench,
+        plan: Plan,
+        file: RowFile,
+        watcher: Watcher,
+        cancellation: Cancellation,
+        standing: Standing,
     ) -> None:
         self._bench, self._plan, self._file = bench, plan, file
         self._watcher, self._cancellation = watcher, cancellation
+        self._standing = standing
         self._breaker = Breaker(bench.config.breaker)
         self._lock = threading.Lock()
         self._at_work = 0
@@ -87,42 +112,52 @@ class _Running:
         self.rows: list[Row] = []
 
     def work(self, cell: Cell) -> list[Row]:
-        """All attempts of a cell; the last one counts."""
+        """All attempts of a cell; the last one counts. Those of a cell that has to wait for its place in the file
+        of rows are in the journal before this returns.
+        """
+        if self._standing.settled(cell.key):
+            return list(self._standing.attempts(cell.key))
         with self._lock:
             neighbours = self._at_work
             self._at_work += 1
         self._watcher.see(CellStarted(cell=printable(cell.name)))
         try:
-            return self._attempts(cell, neighbours)
+            attempts = self._attempts(cell, neighbours)
         finally:
             with self._lock:
                 self._at_work -= 1
+        if self._done < cell.index:
+            self._bench.journal.write(CellEnded(rows=tuple(attempts)))
+        return [*self._standing.attempts(cell.key), *attempts]
 
     def fold(self, cell: Cell, attempts: list[Row]) -> None:
         """Make the rows durable, in the plan's order, then look at the breaker."""
-        for row in attempts:
+        for row in attempts[len(self._standing.written.get(cell.key, ())) :]:
             self._file.append(row)
         self.rows += attempts
         self._done += 1
-        self._watcher.see(_finished(cell, attempts[-1], self._done, len(self._plan.cells)))
+        if not self._standing.settled(cell.key):
+            self._watcher.see(_finished(cell, attempts[-1], self._done, len(self._plan.cells)))
         if self._breaker.take(attempts[-1]):
             self._cancellation.cancel("breaker")
 
     def _attempts(self, cell: Cell, neighbours: int) -> list[Row]:
         """A broken attempt is made again; one that was measured never is, even where two of it disagree."""
         rows: list[Row] = []
-        for attempt in range(1 + self._bench.config.retries):
-            row = measure(self._bench, cell, attempt, neighbours, self._cancellation)
-            rows.append(self._checked_twice(cell, row, neighbours))
+        first = self._standing.next_attempt(cell.key)
+        for attempt in range(first, max(first, 1 + self._bench.config.retries) + 1):
+            turn = Turn(cell=cell, attempt=attempt, neighbours=neighbours)
+            row = measure(self._bench, turn, self._cancellation)
+            rows.append(self._checked_twice(turn, row))
             if row.outcome.status != "failed" or self._cancellation.cancelled:
                 break
         return rows
 
-    def _checked_twice(self, cell: Cell, row: Row, neighbours: int) -> Row:
+    def _checked_twice(self, turn: Turn, row: Row) -> Row:
         """The row, or, of a cell that is checked twice, what a second measurement makes of it."""
-        if not cell.twice or row.outcome.status != "measured":
+        if not turn.cell.twice or row.outcome.status != "measured":
             return row
-        again = measure(self._bench, cell, row.identity.attempt, neighbours, self._cancellation)
+        again = measure(self._bench, structs.replace(turn, again=True), self._cancellation)
         if again.outcome.status == "stopped":
             return again
         differing = same_measurement(row, again)

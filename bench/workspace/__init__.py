@@ -6,7 +6,7 @@ from bench.workspace.choosing import choose_workspaces
 from bench.workspace.once import Once
 from bench.workspace.protocol import Change, Entry, Kept, Leaf, Template, WorkingCopy, Workspaces
 from bench.workspace.removal import remove_tree
-from bench.workspace.snapshot import snapshot
+from bench.workspace.snapshot import files_below, snapshot, write_files
 from bench.workspace.start import SetupRunner
 from bench.workspace.templates import Templates
 
@@ -23,7 +23,9 @@ __all__ = [
     "Workspaces",
     "capture",
     "choose_workspaces",
+    "files_below",
     "outside_boundary",
     "remove_tree",
     "snapshot",
+    "write_files",
 ]

@@ -1,8 +1,12 @@
 """The state of a working copy as data, so that it can be made again after everything on this machine stopped."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from bench.errors import WorkspaceError
 from bench.workspace.protocol import Entry, Kept, WorkingCopy
+from bench.workspace.tree import Tree
 
 
 def snapshot(copy: WorkingCopy, most: int) -> tuple[Kept, ...] | None:
@@ -25,3 +29,27 @@ def _entries(copy: WorkingCopy) -> Iterator[Entry]:
     """The changed paths; what is special within `.git`, a socket say, is nothing that git would miss."""
     yield from copy.entries()
     yield from (entry for entry in copy.repository() if entry.kind != "special")
+
+
+def files_below(folder: Path, most: int) -> tuple[Kept, ...] | None:
+    """The files and links below a folder, as a state; None if they hold more than `most` bytes."""
+    tree, kept, room = Tree(os.fsencode(folder)), [], most
+    for found in tree.walk(without=()):
+        leaf = None if found.folder or found.special else tree.read(found.path, max(room, 0))
+        if leaf is not None:
+            kept.append(Kept(found.path, leaf))
+            room -= len(found.path) + len(leaf.content)
+        elif not found.folder and not found.special:
+            return None
+    return tuple(kept)
+
+
+def write_files(folder: Path, state: Iterable[Kept]) -> None:
+    """Make the files and links of a state in a new folder; WorkspaceError if they do not fit."""
+    tree = Tree(os.fsencode(folder))
+    try:
+        for kept in state:
+            if kept.leaf is not None:
+                tree.write(kept.path, kept.leaf)
+    except OSError as error:
+        raise WorkspaceError(f"{folder} cannot be restored: {error}") from error

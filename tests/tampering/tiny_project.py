@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import secrets
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from msgspec import Struct, structs
 
 import bench
 from bench.agents import create_agent
-from bench.arms import Cell, Workbench, measure
+from bench.arms import Cell, Journal, Turn, Workbench, measure
 from bench.cancellation import Cancellation
 from bench.config import AgentConfig, load_config
 from bench.results import ObjectStore, Row
@@ -82,6 +83,7 @@ class Range(Struct, frozen=True, kw_only=True):
             tasks={each.id: each for each in ground.tasks},
             arms=make_arms(ground, tuple(ARMS), {}),
             store=self.store,
+            journal=Journal(ground.scratch.parent / secrets.token_hex(4), "plan"),
             redactor=ground.redactor,
             scratch=ground.scratch,
             harness=ground.harness,
@@ -90,7 +92,7 @@ class Range(Struct, frozen=True, kw_only=True):
         before = set(ground.scratch.iterdir())
         cell = Cell(index=0, task=task, arm=arm, role="comparator", repeat=0)
         with Cancellation() as cancellation:
-            row = measure(workbench, cell, 0, 0, cancellation)
+            row = measure(workbench, Turn(cell=cell, attempt=0), cancellation)
         left = {path.name for path in set(ground.scratch.iterdir()) - before}
         assert left <= {"e", "t"}, "a cell leaves nothing but the templates and environments of all"
         return row

@@ -1,0 +1,109 @@
+"""What is known of a cell while it is measured."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from bench.agents import Usage, sum_usage
+from bench.arms.judge import Checks, Finding, invoked, outcome
+from bench.arms.model import Session, Turn
+from bench.arms.provenance import identity, provenance
+from bench.arms.workbench import Arm, Workbench
+from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, Timings
+from bench.scoring import ReviewScore, score_review
+from bench.suite import LabelOracle, Task
+from bench.workspace import Change, Template
+
+
+class Measurement:
+    """The notebook of one cell: what is known so far, from which the row is written at any point."""
+
+    def __init__(self, bench: Workbench, turn: Turn) -> None:
+        self.bench, self.turn = bench, turn
+        self.cell = turn.cell
+        self.task: Task = bench.tasks[turn.cell.task]
+        self.arm: Arm = bench.arms[turn.cell.arm]
+        self.started_at = datetime.now(UTC)
+        self.template: Template | None = None
+        self.sessions: list[Session] = []
+        self.change: Change | None = None
+        self.checks = Checks()
+        self.finding: Finding | None = None
+        self.diagnostics: list[str] = []
+        self.artifacts: dict[str, Artifact] = {}
+        self._seconds: dict[str, float] = {}
+        self._began = time.monotonic()
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Add the seconds of the block to a phase of the row's timings."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent(phase, time.monotonic() - began)
+
+    def spent(self, phase: str, seconds: float) -> None:
+        """Add seconds that an earlier process measured."""
+        self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
+
+    def keep(self, name: str, content: bytes) -> Artifact:
+        """Store an artifact, redacted."""
+        self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
+        return self.artifacts[name]
+
+    def skill_invoked(self) -> bool | None:
+        """Whether the arm's skills were used, once its sessions are over."""
+        return invoked(sorted(self.arm.skills), self.sessions) if self.sessions else None
+
+    def row(self) -> Row:
+        """The record of the cell as it stands."""
+        finding = self.finding or Finding("failed", "infra-error", "the cell ended without a finding")
+        redacted = Finding(finding.status, finding.kind, self.bench.redactor.text(finding.detail))
+        usages = {session.name: session.report.usage for session in self.sessions}
+        return Row(
+            schema_version=SCHEMA_VERSION,
+            identity=identity(self.bench, self.cell, self.turn.attempt),
+            provenance=provenance(self.bench, self.arm, self.task, self.template),
+            outcome=outcome(
+                redacted,
+                self.checks,
+                self.skill_invoked(),
+                [self.bench.redactor.text(note) for note in self.diagnostics],
+            ),
+            score=self._score(finding),
+            usage=sum_usage(list(usages.values())) if usages else Usage(),
+            sessions=usages,
+            timings=self._timings(),
+            change=self._change_summary(),
+            artifacts=self.artifacts,
+            started_at=self.started_at,
+            finished_at=datetime.now(UTC),
+        )
+
+    def _score(self, finding: Finding) -> ReviewScore | None:
+        """The score of a measured review; an agent that failed before it left one has found nothing."""
+        if finding.status != "measured" or not isinstance(self.task.oracle, LabelOracle):
+            return None
+        return self.checks.score or score_review(None, self.task.oracle.labels)
+
+    def _timings(self) -> Timings:
+        peaks = [each.result.peak_memory for each in self.sessions if each.result.peak_memory is not None]
+        return Timings(
+            **self._seconds,
+            total=time.monotonic() - self._began,
+            neighbours=self.turn.neighbours,
+            peak_memory=max(peaks, default=None),
+        )
+
+    def _change_summary(self) -> ChangeSummary | None:
+        if self.change is None:
+            return None
+        return ChangeSummary(
+            files=len(self.change.paths),
+            insertions=self.change.insertions,
+            deletions=self.change.deletions,
+            patch=self.artifacts["patch"].digest if "patch" in self.artifacts else None,
+            fingerprint=self.change.fingerprint,
+        )

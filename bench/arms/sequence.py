@@ -1,0 +1,167 @@
+"""The sessions of one cell, one after the other: what each finds, what crosses to the next, what is written down."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.arms.journal import SessionEnded
+from bench.arms.judge import Finding, judge_session
+from bench.arms.model import Session
+from bench.arms.notebook import Measurement
+from bench.arms.places import Place, make_place, renew
+from bench.arms.remembering import (
+    UNFINISHED,
+    Begun,
+    Stored,
+    keep_state,
+    remembered_session,
+    restore_state,
+    session_ended,
+)
+from bench.arms.session import run_session
+from bench.cancellation import Cancellation
+from bench.config import SessionSpec
+from bench.skills import placed_files
+from bench.workspace import Template, WorkingCopy, outside_boundary
+
+EVERYTHING = ("**",)  # a boundary that nothing is outside of
+
+
+class Grounds:
+    """The places that the sessions of one cell work in, each made when a session needs it.
+
+    What crosses from a plan to the work is the plan alone: the session after it finds another working copy,
+    `.git` included, as the template has them. Sessions of other kinds share the copy, for that is the work.
+    """
+
+    def __init__(
+        self, folder: Path, record: Measurement, template: Template, copies: list[WorkingCopy]
+    ) -> None:
+        self._folder, self._record, self._template, self._copies = folder, record, template, copies
+        self._place: Place | None = None
+        self._plan: bytes | None = None
+        self._left_behind = True
+
+    @property
+    def current(self) -> Place:
+        """Where the latest session worked."""
+        return self._place or self.next()
+
+    def next(self) -> Place:
+        """Where the next session works: with nothing in its home and output folder."""
+        with self._record.timed("workspace"):
+            if self._place is None or self._left_behind:
+                self._place, self._left_behind = self._made(), False
+            else:
+                renew(self._place)
+        return self._place
+
+    def hand_on(self, plan: bytes) -> None:
+        """Leave the place, and all that is in it, behind; the next session finds the plan in another one."""
+        self._plan, self._left_behind = plan, True
+
+    def _made(self) -> Place:
+        bench, arm = self._record.bench, self._record.arm
+        folder = self._folder / str(len(self._copies))
+        return make_place(folder, bench, arm, self._template, self._copies, self._plan)
+
+
+def run_sessions(record: Measurement, grounds: Grounds, cancellation: Cancellation) -> Finding | None:
+    """The arm's sessions in order, up to the first that does not complete or breaks its boundary. Those that an
+    earlier process paid for are taken up as they were.
+    """
+    specs = record.arm.spec.ordered_sessions()
+    done = _usable(record, specs)
+    for number, entry in enumerate(done, start=1):
+        finding = _take_up(record, grounds, entry, specs[number - 1][1], last=number == len(done))
+        if finding is not None:
+            return finding
+    for name, spec in specs[len(done) :]:
+        finding = _run(record, grounds, (name, spec), cancellation)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _usable(record: Measurement, specs: tuple[tuple[str, SessionSpec], ...]) -> tuple[SessionEnded, ...]:
+    """The sessions of the cell that an earlier process wrote down, as far as the cell can go on after them."""
+    recalled = record.bench.journal.recall(record.cell, again=record.turn.again)
+    names = [name for name, _ in specs]
+    if not recalled or [entry.name for entry in recalled] != names[: len(recalled)]:
+        return ()
+    last = recalled[-1]
+    if not last.restorable:
+        record.diagnostics.append(f"session {last.name} is run again: what it left could not be kept")
+        return ()
+    return recalled
+
+
+def _take_up(
+    record: Measurement, grounds: Grounds, entry: SessionEnded, spec: SessionSpec, *, last: bool
+) -> Finding | None:
+    """Go on as if the session had just ended."""
+    session = remembered_session(entry, record.bench.store)
+    place = grounds.next()
+    record.sessions.append(session)
+    record.started_at = min(record.started_at, entry.started_at)
+    record.spent("sessions", entry.seconds)
+    record.artifacts[f"transcript-{entry.name}"] = entry.transcript
+    if entry.artifact is not None:
+        record.artifacts[f"{spec.kind}-{entry.name}"] = entry.artifact
+    if entry.finding is not None:
+        return entry.finding
+    if last and entry.state is not None:
+        restore_state(record.bench.store, entry.state, place)
+    _hand_on(grounds, session, spec)
+    return None
+
+
+def _run(
+    record: Measurement, grounds: Grounds, named: tuple[str, SessionSpec], cancellation: Cancellation
+) -> Finding | None:
+    """Run one session, and write down what it left before anything is made of it."""
+    (name, spec), place, started = named, grounds.next(), datetime.now(UTC)
+    with record.timed("sessions"):
+        session = run_session(record.bench, record.arm, record.task, place, named, cancellation)
+    record.sessions.append(session)
+    stream = session.result.stdout
+    transcript = record.keep(f"transcript-{name}", stream.head + stream.tail)
+    left = None if session.artifact is None else record.keep(f"{spec.kind}-{name}", session.artifact)
+    finding = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
+    if session.result.end not in UNFINISHED:
+        needed = spec.kind == "work" and finding is None
+        state = keep_state(record.bench.store, place) if needed else (None, True)
+        entry = session_ended(
+            Begun(turn=record.turn, at=started),
+            session,
+            Stored(transcript, left, *state),
+            finding,
+            record.bench.redactor,
+        )
+        record.bench.journal.write(entry)
+    if finding is None:
+        _hand_on(grounds, session, spec)
+    return finding
+
+
+def _hand_on(grounds: Grounds, session: Session, spec: SessionSpec) -> None:
+    if spec.kind == "plan" and session.artifact is not None:
+        grounds.hand_on(session.artifact)
+
+
+def _boundary_broken(record: Measurement, place: Place, boundary: tuple[str, ...]) -> Finding | None:
+    """Whether the session changed the skill under test or a path that it may not change."""
+    placed = placed_files(record.arm.skills, record.bench.agent.skill_root)
+    changed = [path for path, content in placed.items() if place.copy.read(path) != content]
+    if changed:
+        return Finding(
+            "unusable", "skill-changed", f"the session changed its skill: {', '.join(changed[:5])}"
+        )
+    if boundary == EVERYTHING:
+        return None
+    outside = outside_boundary([entry.path for entry in place.copy.entries()], boundary)
+    if not outside:
+        return None
+    names = ", ".join(path.decode("utf-8", "backslashreplace") for path in outside[:5])
+    return Finding(
+        "unusable", "boundary-violated", f"{len(outside)} paths outside the session's boundary: {names}"
+    )

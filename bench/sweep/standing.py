@@ -1,0 +1,63 @@
+"""How far a sweep had come when it was interrupted, read from what it left on the disk."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.arms import CellKey, Journal, SessionEnded, open_journal
+from bench.line_file import cut_torn_line
+from bench.results import Row, read_rows
+
+SETTLED = ("measured", "unusable")
+
+
+class Standing(Struct, frozen=True):
+    """The attempts of each cell that are in `results.jsonl`, those that only the journal holds, and the latest
+    attempt that sessions were paid for.
+    """
+
+    written: dict[CellKey, tuple[Row, ...]] = {}
+    waiting: dict[CellKey, tuple[Row, ...]] = {}
+    paid: dict[CellKey, int] = {}
+
+    def attempts(self, key: CellKey) -> tuple[Row, ...]:
+        """All attempts of a cell that have a row."""
+        return (*self.written.get(key, ()), *self.waiting.get(key, ()))
+
+    def settled(self, key: CellKey) -> bool:
+        """Whether the cell is never measured again: one that failed or was stopped is."""
+        rows = self.attempts(key)
+        return bool(rows) and rows[-1].outcome.status in SETTLED
+
+    def next_attempt(self, key: CellKey) -> int:
+        """The number of the attempt that comes next; sessions that were paid belong to theirs."""
+        rows = self.attempts(key)
+        after = rows[-1].identity.attempt + 1 if rows else 1
+        return max(after, self.paid.get(key, 0))
+
+
+def read_standing(folder: Path, plan: str) -> tuple[Standing, Journal]:
+    """How far the sweep of `folder` came, and its journal, ready to go on. Lines that a crash left unfinished are
+    cut off. RunError names what is damaged, or belongs to another plan.
+    """
+    path = folder / "results.jsonl"
+    rows: tuple[Row, ...] = ()
+    if path.exists():
+        cut_torn_line(path)
+        rows, _ = read_rows(path)
+    journal, remembered = open_journal(folder / "journal.jsonl", plan, rows)
+    paid = _paid(entry for entries in remembered.sessions.values() for entry in entries)
+    return Standing(_by_cell(rows), remembered.rows, paid), journal
+
+
+def _by_cell(rows: Iterable[Row]) -> dict[CellKey, tuple[Row, ...]]:
+    cells: dict[CellKey, list[Row]] = defaultdict(list)
+    for row in rows:
+        cells[row.key].append(row)
+    return {key: tuple(sorted(each, key=lambda row: row.identity.attempt)) for key, each in cells.items()}
+
+
+def _paid(entries: Iterable[SessionEnded]) -> dict[CellKey, int]:
+    return {entry.cell: entry.attempt for entry in entries}
