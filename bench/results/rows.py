@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from bench.digest import canonical_json
+from bench.durable import sync_folder
 from bench.errors import RunError
 from bench.results.row import SCHEMA_VERSION, Row
 
@@ -73,15 +74,6 @@ def cut_torn_line(path: Path) -> int:
     except OSError as error:
         raise _cannot("repair", path, error) from error
     return len(content) - keep
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the folder's own entries: a new file's name is one of them."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class _Shared:

@@ -10,9 +10,9 @@ from typing import Literal
 from msgspec import Struct
 
 from bench.digest import digest_bytes
+from bench.durable import sync_folder
 from bench.errors import RunError
 from bench.results.row import Artifact
-from bench.results.rows import sync_folder
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _UNFINISHED = ".unfinished-"
