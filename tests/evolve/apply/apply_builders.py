@@ -17,7 +17,7 @@ from bench.arms import Cell
 from bench.config import ArmSpec, Config, SessionSpec, SkillSpec, config_digest, load_config
 from bench.digest import canonical_json, digest_json
 from bench.project import RunFolder
-from bench.results import Row
+from bench.results import Outcome, Row
 from bench.skills import (
     Overlay,
     Skill,
@@ -67,6 +67,7 @@ class Asked(Struct, kw_only=True):
     promote: bool = True
     better: bool | None = None  # as `promote`, unless a policy keeps what is better
     contained: bool = True
+    retried: bool = False  # the first cell broke once before it was measured
     generated_at: datetime = NOW - timedelta(hours=1)
 
 
@@ -188,6 +189,7 @@ def _write_generation(
     plan = _plan(config, number, overlay, proposed, asked)
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
     rows = [_row(plan, cell, skills[cell.role == "candidate"], asked) for cell in plan.cells]
+    rows = [*([_broken(rows[0])] if asked.retried else []), *rows]
     (folder / "results.jsonl").write_bytes(b"".join(canonical_json(row) + b"\n" for row in rows))
     assert config.promotion is not None
     evidence = collect_evidence(
@@ -257,6 +259,13 @@ def _row(plan: Plan, cell: Cell, skills: Mapping[str, Skill], asked: Asked) -> R
         started_at=asked.generated_at - timedelta(minutes=1),
         finished_at=asked.generated_at,
     )
+
+
+def _broken(row: Row) -> Row:
+    """An attempt of the same cell that came before and broke."""
+    outcome = Outcome(status="failed", kind="session-error")
+    before = structs.replace(row.identity, attempt=row.identity.attempt - 1)
+    return structs.replace(row, identity=before, outcome=outcome, score=None)
 
 
 def tools(observe: Any = None, exchange: Any = exchange_entries, now: datetime = NOW) -> Tools:

@@ -175,6 +175,10 @@ def test_the_stack_of_all_promoted_generations_is_applied_and_what_was_kept_is_n
     assert made.path(file="rules.md").read_bytes() == b"# Rules\n\n* be quick\n"
 
 
+def test_a_run_in_which_a_cell_was_tried_twice_is_applied(made: Made) -> None:
+    assert applied(made, promote(made, retried=True)).outcome == "applied"
+
+
 def test_permissions_stay(made: Made) -> None:
     made.path().chmod(0o600)
     applied(made, promote(made))
