@@ -62,6 +62,20 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_run_that_was_built_on_another_is_applied_with_it_also_without_its_copy_of_the_champion(
+    promoted: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(promoted / "runs", tmp_path / "runs", symlinks=True)
+    words = ["--json", TRAIN, "generations=6", "proposer.unapplied=build_on"]
+    built = run("evolve", *words, folder=tmp_path)
+    ideas = [each["idea"] for each in built.json["generations"] if each["decision"] == "promote"]
+    assert ideas, built.out
+    shutil.rmtree(built.json["champion"])
+    applied = run("evolve", "apply", built.json["run"], folder=tmp_path)
+    assert applied.code == 0, applied.err
+    assert all(f"### {idea}\n" in skill(tmp_path) for idea in ["swallowed-exception", *ideas])
+
+
 @pytest.fixture
 def edited(promoted: Path, tmp_path: Path) -> Path:
     """The same with looser thresholds in promotion.json, decided by them once more."""
