@@ -15,6 +15,7 @@ from msgspec import Struct
 from bench.commandline import config_dirs
 from bench.config import Composed, Config, load_config, saved_config
 from bench.digest import canonical_json
+from bench.durable import write_durably
 from bench.errors import ConfigError, UserError
 from bench.sandbox import WITHOUT_CONTAINMENT
 from bench.sweep import Ground, works_on
@@ -33,7 +34,7 @@ class Loaded(Struct, frozen=True):
     def save(self, folder: Path) -> None:
         """Write config.json, from which the run can be composed again."""
         document = saved_config(self.config, self.composed)
-        (folder / "config.json").write_bytes(msgspec.json.format(canonical_json(document)) + b"\n")
+        write_durably(folder / "config.json", msgspec.json.format(canonical_json(document)) + b"\n", 0o644)
 
 
 def load(options: argparse.Namespace, root: Path, command: Literal["evolve", "bench"]) -> Loaded:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.durable import sync_folder
 from bench.errors import RunError
 
 _NEW_FILE = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -79,15 +80,6 @@ def cut_torn_line(path: Path) -> int:
     except OSError as error:
         raise _cannot("repair", path, error) from error
     return len(content) - keep
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the folder's own entries: a new file's name is one of them."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _cut_back(descriptor: int, size: int) -> str:

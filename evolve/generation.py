@@ -1,6 +1,6 @@
 """One generation: a proposal, a plan, a sweep, a verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from bench.skills import (
     freeze_overlay,
     make_overlay,
     required_arms,
+    stack_overlays,
 )
-from bench.sweep import Ground, Plan, SweepResult, make_arms, measure_plan, seal_plan, sweep_report
+from bench.sweep import Ground, Plan, Proposed, SweepResult, make_arms, measure_plan, seal_plan, sweep_report
 from bench.watch import GenerationStarted, VerdictReached, Watcher
 from evolve.gate import (
     Evidence,
@@ -29,26 +30,39 @@ from evolve.gate import (
     Verdict,
     collect_evidence,
     digest_rows,
+    foreign_faults,
     promotion_document,
+    unpaired_faults,
     write_promotion,
 )
+from evolve.promoted import expected_rows
 from evolve.propose import Proposal
 from evolve.words import SENTENCES
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """What one generation came to. `base` are the incumbents' skills, `skills` the candidate's; `code` is what the command would exit with."""
+    """What one generation came to. `base` are the incumbents' skills, `skills` the candidate's;
+    `champion` is its overlay with all those that the incumbents hold; `code` is what the command would exit with.
+    """
 
     number: int
     cells: int
     folder: Path
     proposal: Proposal
     overlay: Overlay
+    champion: Overlay
     base: Mapping[str, Skill]
     skills: Mapping[str, Skill]
     evidence: Evidence
     verdict: Verdict
     code: ExitCode
+
+
+class Standing(Struct, frozen=True):
+    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own."""
+
+    incumbents: Mapping[str, Skill]
+    champion: Overlay | None
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
@@ -62,28 +76,32 @@ class Conditions(Struct, frozen=True, kw_only=True):
 
 
 def run_generation(
-    conditions: Conditions, number: int, proposal: Proposal, incumbents: Mapping[str, Skill], spent: int
+    conditions: Conditions, number: int, proposal: Proposal, standing: Standing, spent: int
 ) -> Generation:
     """Measure one proposal against the incumbents and decide; `spent` cells of the run were measured before.
     OverlayError and BudgetExhausted refuse it before anything is paid.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
+    incumbents = standing.incumbents
     overlay = _freeze(proposal, folder, ground, incumbents)
     candidates = apply_overlay(incumbents, overlay)
     selected = required_arms(ground.config.arms, overlay.touched)
-    plan = seal_plan(ground, selected, number, overlay.digest, spent)
+    champion = stack_overlays([*([standing.champion] if standing.champion else []), overlay])
+    proposed = _proposed(proposal, (incumbents, candidates), champion)
+    plan = seal_plan(ground, selected, number, overlay.digest, spent, proposed)
     conditions.watcher.see(GenerationStarted(generation=number, idea=proposal.idea, overlay=overlay.digest))
     arms = make_arms(ground, selected, incumbents, candidates, overlay.digest)
     result = measure_plan(
         ground, plan, arms, conditions.run, folder, conditions.watcher, conditions.cancellation
     )
-    evidence = _evidence(ground, plan, result)
+    evidence = _evidence(conditions, plan, result)
     generation = Generation(
         number=number,
         cells=len(plan.cells),
         folder=folder,
         proposal=proposal,
         overlay=overlay,
+        champion=champion,
         base=dict(incumbents),
         skills=candidates,
         evidence=evidence,
@@ -104,8 +122,23 @@ def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mappin
     return overlay
 
 
-def _evidence(ground: Ground, plan: Plan, result: SweepResult) -> Evidence:
-    arms = ground.config.arms
+def _proposed(
+    proposal: Proposal, skills: tuple[Mapping[str, Skill], Mapping[str, Skill]], champion: Overlay
+) -> Proposed:
+    """What the plan seals, so that promotion.json can say nothing else afterwards."""
+    return Proposed(
+        idea=proposal.idea,
+        idea_digest=proposal.idea_digest,
+        base_skills=_digests(skills[0]),
+        result_skills=_digests(skills[1]),
+        champion=champion.digest,
+    )
+
+
+def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Evidence:
+    ground, arms = conditions.ground, conditions.ground.config.arms
+    pairs = [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
+    _check_rows(conditions, plan, result, pairs)
     return collect_evidence(
         result.rows,
         tasks=[
@@ -113,7 +146,7 @@ def _evidence(ground: Ground, plan: Plan, result: SweepResult) -> Evidence:
             for task in ground.tasks
             if task.id in plan.tasks
         ],
-        pairs=[(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"],
+        pairs=pairs,
         model=ground.measured_model,
         deterministic=ground.agent.deterministic,
         stopped=result.stopped,
@@ -121,11 +154,23 @@ def _evidence(ground: Ground, plan: Plan, result: SweepResult) -> Evidence:
     )
 
 
+def _check_rows(
+    conditions: Conditions, plan: Plan, result: SweepResult, pairs: Sequence[tuple[str, str]]
+) -> None:
+    """RuntimeError for rows that this sweep cannot have measured: a bug, and nothing to decide on."""
+    config = conditions.ground.config
+    faults = list(foreign_faults(result.rows, expected_rows(config, plan, digest_json(plan))))
+    if conditions.policy.pairs_repeats and result.stopped is None:
+        faults += unpaired_faults(result.rows, pairs, plan.tasks)
+    if faults:
+        raise RuntimeError("\n".join(["the sweep left rows that are not its own:", *faults]))
+
+
 def _write_promotion(conditions: Conditions, generation: Generation, result: SweepResult) -> None:
     """promotion.json, from which the decision can be reached again."""
     ground = conditions.ground
     metadata = PromotionMetadata(
-        generated_at=datetime.now(UTC),
+        generated_at=max([datetime.now(UTC), *(row.finished_at for row in result.rows)]),
         run=conditions.run.id,
         generation=generation.number,
         idea=generation.proposal.idea,

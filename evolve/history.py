@@ -1,16 +1,19 @@
-"""What earlier generations of a project have judged, read from their promotion.json files."""
+"""What earlier generations of a project have judged, read from their promotion.json files and checked against the
+rest of their runs.
+"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
+from bench.config import read_saved_config
 from bench.digest import digest_json
-from bench.errors import ExtensionError
+from bench.errors import ExtensionError, UserError
 from bench.exits import ExitCode
 from bench.project import RunFolder, list_runs
-from evolve.errors import PromotionError
-from evolve.gate import Decision, Promotion, read_promotion, recompute
+from evolve.gate import Decision, Promotion, recompute
+from evolve.promoted import generation_faults, read_generation, read_promotions
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
@@ -33,47 +36,75 @@ class Judgement(Struct, frozen=True, kw_only=True):
     folder: Path
 
 
+class History(Struct, frozen=True, kw_only=True):
+    """The judgements that check, oldest first, and a line for each file that does not: it is believed in nothing."""
+
+    judgements: tuple[Judgement, ...]
+    skipped: tuple[str, ...]
+
+
 def skills_digest(digests: Mapping[str, str]) -> str:
     """The identity of a set of skills: what an idea is judged on."""
     return digest_json(dict(digests))
 
 
-def read_history(root: Path) -> tuple[Judgement, ...]:
-    """Every judged generation of the project, oldest first. PromotionError names a file that cannot be read."""
-    return tuple(judgement for run in list_runs(root) for judgement in _of_run(run))
+def read_history(root: Path) -> History:
+    """Every judged generation of the project, oldest first."""
+    found = [judgement for run in list_runs(root) for judgement in _of_run(run)]
+    return History(
+        judgements=tuple(each for each in found if isinstance(each, Judgement)),
+        skipped=tuple(each for each in found if isinstance(each, str)),
+    )
 
 
-def _of_run(run: RunFolder) -> Iterable[Judgement]:
-    paths = [path for path in run.path.glob("gen-*/promotion.json") if path.parent.name[4:].isdecimal()]
-    for path in sorted(paths, key=lambda each: int(each.parent.name[4:])):
-        promotion = read_promotion(path)
-        _check(promotion, path)
-        about = promotion.metadata
-        yield Judgement(
-            run=about.run,
-            generation=about.generation,
-            idea=about.idea,
-            idea_digest=about.idea_digest,
-            suite=about.suite,
-            agent=about.agent,
-            policy=promotion.verdict.policy,
-            base=skills_digest(about.base_skills),
-            result=skills_digest(about.result_skills),
-            decision=promotion.decision,
-            contained=about.contained,
-            complete=promotion.evidence.stopped is None and about.exit_code == ExitCode.VERDICT,
-            folder=path.parent,
-        )
+def _of_run(run: RunFolder) -> Iterator[Judgement | str]:
+    """The judgements of a run; a line instead of one that is passed over."""
+    for number, path, promotion in read_promotions(run):
+        if isinstance(promotion, UserError):
+            yield _skipped(path, str(promotion))
+            continue
+        fault = _fault(run, number, path.parent, promotion)
+        yield _judgement(path.parent, promotion) if fault is None else _skipped(path, fault)
 
 
-def _check(promotion: Promotion, path: Path) -> None:
-    """PromotionError if the file's decision is not the one that its own evidence gives."""
+def _judgement(folder: Path, promotion: Promotion) -> Judgement:
+    about = promotion.metadata
+    return Judgement(
+        run=about.run,
+        generation=about.generation,
+        idea=about.idea,
+        idea_digest=about.idea_digest,
+        suite=about.suite,
+        agent=about.agent,
+        policy=promotion.verdict.policy,
+        base=skills_digest(about.base_skills),
+        result=skills_digest(about.result_skills),
+        decision=promotion.decision,
+        contained=about.contained,
+        complete=promotion.evidence.stopped is None and about.exit_code == ExitCode.VERDICT,
+        folder=folder,
+    )
+
+
+def _fault(run: RunFolder, number: int, folder: Path, promotion: Promotion) -> str | None:
+    """Why a judgement is not believed. A promotion must follow from everything else in its run; what decided
+    against a candidate must follow from its own evidence, as far as its policy is installed.
+    """
     try:
+        if promotion.decision == "promote":
+            config = read_saved_config(run.path / "config.json")
+            generation = read_generation(folder, number, promotion, config)
+            return next(generation_faults(config, run.id, generation), None)
         recompute(promotion)
-    except ExtensionError:
-        return  # its policy is not installed any more: what it decided then cannot be reached again here
-    except PromotionError as error:
-        raise PromotionError(f"{path}: {error}") from error
+    except ExtensionError as error:
+        return str(error) if promotion.decision == "promote" else None
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _skipped(path: Path, why: str) -> str:
+    return f"{path} is passed over: {' '.join(why.split())}"
 
 
 def relevant(

@@ -5,18 +5,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.errors import BudgetExhausted
+from bench.errors import BudgetExhausted, OverlayError
 from bench.exits import ExitCode
-from bench.skills import Overlay, Skill, apply_overlay, stack_overlays, write_overlay
+from bench.skills import Overlay, Skill, apply_overlay
 from bench.watch import Noted
-from evolve.generation import Conditions, Generation, run_generation
+from evolve.generation import Conditions, Generation, Standing, run_generation
 from evolve.history import read_history, relevant, skills_digest
+from evolve.promoted import freeze_start, write_champion
 from evolve.propose import Proposer, Setting
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
     """What a run came to. `champion` is the folder of all that it promoted, as one overlay over the canonical
-    skills; null if nothing was.
+    skills; null if nothing was, or if the folder could not be written.
     """
 
     generations: tuple[Generation, ...]
@@ -33,6 +34,8 @@ def run_generations(
     """
     done: list[Generation] = []
     champion, code = start, ExitCode.VERDICT
+    if start is not None:
+        freeze_start(conditions.run, start)
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
     for number in range(1, conditions.ground.config.generations + 1):
         proposal = proposer.propose(_setting(conditions, incumbents))
@@ -41,7 +44,7 @@ def run_generations(
             break
         try:
             spent = sum(each.cells for each in done)
-            generation = run_generation(conditions, number, proposal, incumbents, spent)
+            generation = run_generation(conditions, number, proposal, Standing(incumbents, champion), spent)
         except BudgetExhausted as error:
             if not done:
                 raise
@@ -51,8 +54,7 @@ def run_generations(
         done.append(generation)
         code = generation.code
         if generation.verdict.decision == "promote":
-            champion = stack_overlays([champion, generation.overlay] if champion else [generation.overlay])
-            incumbents = dict(generation.skills)
+            champion, incumbents = generation.champion, dict(generation.skills)
         if code is not ExitCode.VERDICT:
             break
     promoted = any(each.verdict.decision == "promote" for each in done)
@@ -73,7 +75,7 @@ def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting
         base=skills_digest({name: skill.digest for name, skill in incumbents.items()}),
         suite=ground.suite.name,
         judgements=relevant(
-            read_history(ground.root),
+            read_history(ground.root).judgements,
             agent=ground.agent_name,
             policy=conditions.policy.name,
             contained=ground.sandbox.contains,
@@ -81,8 +83,12 @@ def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting
     )
 
 
-def _write_champion(conditions: Conditions, champion: Overlay) -> Path:
-    """The promoted stack as one overlay folder, ready for people, `proposer=manual` and `apply`."""
-    folder = conditions.run.path / "champion"
-    write_overlay(folder, champion.files)
-    return folder
+def _write_champion(conditions: Conditions, champion: Overlay) -> Path | None:
+    """The promoted stack as one overlay folder, for people and `proposer=manual`; `apply` needs it no more than
+    the generations' own overlays, so that a full disk at the end takes no promotion away.
+    """
+    try:
+        return write_champion(conditions.run, champion)
+    except OverlayError as error:
+        conditions.watcher.see(Noted(message=f"{error}; `evolve apply` works without it"))
+        return None

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.cli_run import announce, command_again, load, open_events, print_json, results_to
@@ -12,9 +13,12 @@ from bench.digest import digest_json
 from bench.errors import ConfigError
 from bench.exits import ExitCode
 from bench.project import RunFolder, create_run, removed_if_refused
-from bench.skills import Overlay, Skill, read_overlay
+from bench.skills import Overlay, Skill, apply_overlay
 from bench.sweep import Ground, canonical_skills, open_ground, refuse_solved
+from bench.text import printable
 from bench.watch import RunFinished, RunStarted
+from evolve.apply import offer_refusal, promoted_overlay
+from evolve.errors import PromotionError
 from evolve.forecast import forecast_lines, make_forecast
 from evolve.gate import load_policy
 from evolve.generation import Conditions
@@ -51,11 +55,11 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     proposing, promotion = _deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     canonical = canonical_skills(loaded.config, root)
-    pending = _pending(loaded.config, root, canonical)
+    pending = _pending(loaded.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
         _print_offer(options, pending, root)
         return ExitCode.VERDICT
-    start = _built_on(loaded.config, pending) if proposing.unapplied == "build_on" else None
+    start = _built_on(pending, canonical) if proposing.unapplied == "build_on" else None
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -85,14 +89,35 @@ def _deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
     return config.proposer, config.promotion
 
 
-def _pending(config: Config, root: Path, canonical: Mapping[str, Skill]) -> Judgement | None:
-    base = skills_digest({name: skill.digest for name, skill in canonical.items()})
-    return unapplied_promotion(read_history(root), base, config.suite.name)
+def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Say) -> Judgement | None:
+    """The newest promotion that `evolve apply` would take; says why others are passed over."""
+    digests = {name: skill.digest for name, skill in canonical.items()}
+    history = read_history(root)
+    for line in history.skipped:
+        say(f"note: {printable(line)}")
+    known, now = history.judgements, datetime.now(UTC)
+    while (found := unapplied_promotion(known, skills_digest(digests), config.suite.name)) is not None:
+        folder = found.folder.parent
+        refusal = offer_refusal(root, RunFolder(folder), digests, now)
+        if refusal is None:
+            return found
+        say(f"note: the promotion of run {found.run} is not offered: {printable(refusal)}")
+        known = tuple(each for each in known if each.folder.parent != folder)
+    return None
 
 
-def _built_on(config: Config, pending: Judgement | None) -> Overlay | None:
-    """The champion of the run that holds the pending promotion."""
-    return None if pending is None else read_overlay(pending.folder.parent / "champion", config.skills)
+def _built_on(pending: Judgement | None, canonical: Mapping[str, Skill]) -> Overlay | None:
+    """All that the run of the pending promotion promoted. PromotionError if that is not what the promotion says."""
+    if pending is None:
+        return None
+    overlay = promoted_overlay(RunFolder(pending.folder.parent))
+    made = {name: skill.digest for name, skill in apply_overlay(canonical, overlay).items()}
+    if skills_digest(made) != pending.result:
+        raise PromotionError(
+            f"run {pending.run} cannot be built on: its overlays do not make the skills that were measured\n"
+            "  restore the run folder from a copy, or go on without it: proposer.unapplied=ignore"
+        )
+    return overlay
 
 
 def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
@@ -103,7 +128,7 @@ def _print_offer(options: argparse.Namespace, pending: Judgement, root: Path) ->
     if options.json:
         print_json(summarise_offer(pending))
         return
-    chain = promoted_into(read_history(root), pending.result)
+    chain = promoted_into(read_history(root).judgements, pending.result)
     ideas = [each.idea for each in chain if each.run == pending.run]
     print("\n".join(offer_lines(pending, ideas, root, command_again(options))))
 

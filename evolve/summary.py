@@ -52,7 +52,7 @@ def summarise_offer(pending: Judgement) -> RunSummary:
         folder=str(folder),
         decision="promote",
         generations=(),
-        champion=str(folder / "champion"),
+        champion=str(folder / "champion") if (folder / "champion").is_dir() else None,
         offered=True,
         code=0,
     )

@@ -1,6 +1,5 @@
 """The configuration of a run as a file: written once, verified when read."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from bench.config.schema_errors import schema_complaints
 from bench.config.validate import freeze
 from bench.digest import digest_json
 from bench.errors import ConfigError
+from bench.strict_json import parse_json
 
 _SCHEMA = "config/1"
 
@@ -53,8 +53,8 @@ def read_saved_config(path: Path) -> Config:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
-    except (OSError, ValueError) as error:
+        content = parse_json(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     found = content.get("schema") if isinstance(content, dict) else None
     if found != _SCHEMA:
@@ -62,7 +62,3 @@ def _content(path: Path) -> dict[str, Any]:
             f"{path} is no saved configuration of this version: its schema is {found!r}, not {_SCHEMA!r}"
         )
     return dict(content)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number that JSON knows")

@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from bench.digest import digest_bytes
+from bench.durable import sync_folder
 from bench.errors import RunError
-from bench.line_file import sync_folder
 from bench.results.row import Artifact
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bench.digest import digest_files
+from bench.durable import sync_folder
 from bench.errors import OverlayError
 from bench.skills.model import Overlay
 from bench.skills.overlay import (
@@ -66,6 +67,8 @@ def freeze_overlay(overlay: Overlay, destination: Path) -> None:
         for inner in sorted([destination, *destination.rglob("*")], reverse=True):
             if inner.is_dir():
                 inner.chmod(0o500)
+                sync_folder(inner)
+        sync_folder(destination.parent)
     except FileExistsError as error:
         raise OverlayError(f"{place} exists already; an overlay is frozen once, into a new folder") from error
     except (OSError, Refused) as error:

@@ -12,7 +12,7 @@ from bench.sweep.ground import (
     open_workbench,
     seal_plan,
 )
-from bench.sweep.model import Plan
+from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reporting import sweep_report
@@ -20,10 +20,13 @@ from bench.sweep.scratch import open_scratch
 from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
+    "PLAN_VERSION",
     "Breaker",
+    "Declared",
     "Ground",
     "Measured",
     "Plan",
+    "Proposed",
     "SweepResult",
     "arms_again",
     "canonical_skills",

@@ -12,8 +12,9 @@ from bench.arms import Arm, SessionMemory, TemplateSource, Workbench, check_tool
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import canonical_json, digest_json
+from bench.durable import write_durably
 from bench.environments import Environments, EnvironmentSource
-from bench.errors import SandboxUnavailable
+from bench.errors import RunError, SandboxUnavailable
 from bench.project import RunFolder
 from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
@@ -21,7 +22,7 @@ from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
 from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
-from bench.sweep.model import Plan
+from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
 from bench.sweep.plan import check_cells, make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import read_standing
@@ -150,19 +151,26 @@ def canonical_skills(config: Config, root: Path) -> dict[str, Skill]:
 
 
 def seal_plan(
-    ground: Ground, selected: Sequence[str], generation: int, overlay: str | None, spent: int = 0
+    ground: Ground,
+    selected: Sequence[str],
+    generation: int,
+    overlay: str | None,
+    spent: int = 0,
+    proposed: Proposed | None = None,
 ) -> Plan:
     """The plan of one generation; BudgetExhausted if its cells and the `spent` ones are more than allowed."""
     config = ground.config
     why = "nothing was proposed" if overlay is None else "the change touches no skill that it loads"
     left_out = {arm: why for arm in config.arms if arm not in selected}
     frame = Plan(
-        schema_version=1,
+        schema_version=PLAN_VERSION,
         generation=generation,
         suite=ground.suite.digest,
         overlay=overlay,
         configuration=digest_json(config),
         seed=config.seed,
+        declared=_declared(ground),
+        proposed=proposed,
         arms=(),
         tasks=(),
         cells=(),
@@ -178,6 +186,17 @@ def seal_plan(
     )
     check_cells(plan, config.budget.cells, spent)
     return plan
+
+
+def _declared(ground: Ground) -> Declared:
+    return Declared(
+        suite=ground.suite.name,
+        agent=ground.agent_name,
+        model=ground.measured_model,
+        deterministic=ground.agent.deterministic,
+        contained=ground.sandbox.contains,
+        critical=tuple(sorted(task.id for task in ground.tasks if task.critical)),
+    )
 
 
 def make_arms(
@@ -230,7 +249,7 @@ def measure_plan(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Seal the plan in `folder`, measure it, and leave its rows there."""
-    (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
+    _write_plan(folder / "plan.json", plan)
     return sweep_on(ground, plan, arms, run, folder, watcher, cancellation)
 
 
@@ -248,6 +267,16 @@ def sweep_on(
     bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), journal)
     with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
         return run_sweep(bench, plan, rows, watcher, cancellation, standing)
+
+
+def _write_plan(path: Path, plan: Plan) -> None:
+    """On the disk before the first row names its digest."""
+    try:
+        write_durably(path, canonical_json(plan) + b"\n", 0o644)
+    except OSError as error:
+        raise RunError(
+            f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then start a new run"
+        ) from error
 
 
 def open_workbench(

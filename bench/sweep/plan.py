@@ -3,13 +3,14 @@
 import random
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec import structs
+
 from bench.arms.model import Cell
 from bench.config import ArmSpec
 from bench.errors import BudgetExhausted, OverlayError, SuiteError
 from bench.suite import Task
 from bench.sweep.model import Plan
 
-SCHEMA_VERSION = 1
 CHECKED_TWICE = 0.1  # of a deterministic agent's cells: is the declaration true?
 
 
@@ -50,13 +51,8 @@ def make_plan(
         )
         for index, (task, repeat, arm) in enumerate(keys)
     )
-    return Plan(
-        schema_version=SCHEMA_VERSION,
-        generation=frame.generation,
-        suite=frame.suite,
-        overlay=frame.overlay,
-        configuration=frame.configuration,
-        seed=frame.seed,
+    return structs.replace(
+        frame,
         arms=tuple(selected),
         tasks=tuple(task.id for task in tasks if task.id in planned),
         cells=cells,

@@ -17,6 +17,7 @@ from evolve.apply.model import (
     Step,
     Tools,
 )
+from evolve.apply.offering import offer_refusal, promoted_overlay
 from evolve.apply.place import command_line
 from evolve.apply.record import read_records
 from evolve.apply.reverting import revert_run
@@ -43,6 +44,8 @@ __all__ = [
     "apply_schemas",
     "command_line",
     "exchange_entries",
+    "offer_refusal",
+    "promoted_overlay",
     "publish",
     "read_records",
     "revert_run",

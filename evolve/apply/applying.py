@@ -87,7 +87,7 @@ def _planned(
     candidates = apply_overlay(canonical, promoted.champion)
     if digests_of(candidates) != dict(promoted.generations[-1].result):
         raise ApplyError(
-            f"{promoted.run.path / 'champion'} does not make the skills that were measured\n"
+            f"the overlays of {promoted.run.path} do not make the skills that were measured\n"
             "  restore the run folder from a copy, or measure again: evolve"
         )
     return changes_of(targets, canonical, candidates)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.project import RunFolder
+from bench.project import RunFolder, list_runs
 from evolve.apply.promoted import PromotedRun, read_promoted
-from evolve.history import read_history, skills_digest
+from evolve.gate import Promotion
+from evolve.promoted import read_promotions
 
 
 def lineage(root: Path, promoted: PromotedRun, canonical: Mapping[str, str]) -> tuple[PromotedRun, ...]:
@@ -28,15 +29,17 @@ def _builds(promoted: PromotedRun) -> bool:
 
 
 def _result_of(root: Path, promoted: PromotedRun) -> PromotedRun | None:
-    """The newest earlier run whose champion this run began with."""
-    base = promoted.generations[0].base
-    for each in reversed(read_history(root)):
-        folder = each.folder.parent
-        if (
-            each.decision == "promote"
-            and each.result == skills_digest(base)
-            and folder.name < promoted.run.id
-        ):
-            earlier = read_promoted(RunFolder(folder))
-            return earlier if dict(earlier.generations[-1].result) == dict(base) else None
+    """The newest earlier run that says that it ended in what this run began with; the caller checks it."""
+    base = dict(promoted.generations[0].base)
+    for run in reversed(list_runs(root)):
+        if run.id < promoted.run.id and _last_result(run) == base:
+            earlier = read_promoted(run)
+            return earlier if dict(earlier.generations[-1].result) == base else None
     return None
+
+
+def _last_result(run: RunFolder) -> Mapping[str, str] | None:
+    """The skills that the last promotion of a run made, by its own word."""
+    promotions = [each for _, _, each in read_promotions(run) if isinstance(each, Promotion)]
+    results = [dict(each.metadata.result_skills) for each in promotions if each.decision == "promote"]
+    return results[-1] if results else None

@@ -1,51 +1,23 @@
 """What a run promoted, read from its folder. Nothing is believed yet."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from bench.config import Config, read_saved_config
-from bench.digest import digest_bytes
 from bench.errors import UserError
 from bench.project import RunFolder
-from bench.results import Row, read_rows
-from bench.skills import Overlay, read_overlay
-from bench.sweep import Plan
+from bench.skills import Overlay
 from evolve.apply.problems import Problem, refusal, refuse
 from evolve.errors import ApplyError
-from evolve.gate import Promotion, read_promotion
+from evolve.gate import Promotion
+from evolve.promoted import PromotedGeneration, derive_champion, read_generation, read_promotions
 
-_MOST_NAMED = 10
 _REMEDY = "restore the run folder from a copy, or measure again: evolve"
 
 
-class PromotedGeneration(Struct, frozen=True, kw_only=True):
-    """One promoted generation as its folder holds it. `plan_digest` is that of the file plan.json."""
-
-    number: int
-    folder: Path
-    promotion: Promotion
-    overlay: Overlay
-    rows: tuple[Row, ...]
-    torn: bool
-    plan: Plan
-    plan_digest: str
-
-    @property
-    def base(self) -> Mapping[str, str]:
-        """The digests of the skills that it was measured against."""
-        return self.promotion.metadata.base_skills
-
-    @property
-    def result(self) -> Mapping[str, str]:
-        """The digests of the skills with its overlay in them."""
-        return self.promotion.metadata.result_skills
-
-
 class PromotedRun(Struct, frozen=True, kw_only=True):
-    """A run's promoted generations in order, its configuration, and the stack that it says they make."""
+    """A run's promoted generations in order, its configuration, and the stack that their overlays make."""
 
     run: RunFolder
     config: Config
@@ -66,58 +38,34 @@ def read_promoted(run: RunFolder) -> PromotedRun:
         raise ApplyError(
             f"run {run.id} promoted nothing, so there is nothing to apply\n  {_decided(promotions)}"
         )
-    generations: list[PromotedGeneration] = []
-    for number, promotion in promotions.items():
-        try:
-            if promotion.decision == "promote":
-                generations.append(_generation(run.path / f"gen-{number}", number, promotion, config))
-        except UserError as error:
-            problems.append(Problem(str(error), _REMEDY))
-    try:
-        champion = read_overlay(run.path / "champion", config.skills)
-    except UserError as error:
-        raise refusal(heading, [*problems, Problem(str(error), _REMEDY)]) from error
+    generations = _generations(run, promotions, config, problems)
     refuse(heading, problems)
-    return PromotedRun(run=run, config=config, generations=tuple(generations), champion=champion)
+    try:
+        champion = derive_champion(run, config, generations)
+    except UserError as error:
+        raise refusal(heading, [Problem(str(error), _REMEDY)]) from error
+    return PromotedRun(run=run, config=config, generations=generations, champion=champion)
 
 
 def _promotions(run: RunFolder) -> tuple[dict[int, Promotion], list[Problem]]:
     """The verdicts of a run by generation, and what is wrong with those that cannot be read."""
-    found: dict[int, Promotion] = {}
-    problems: list[Problem] = []
-    folders = [each for each in run.path.glob("gen-*") if each.name[4:].isdecimal()]
-    for folder in sorted(folders, key=lambda each: int(each.name[4:])):
+    found = {number: promotion for number, _, promotion in read_promotions(run)}
+    problems = [Problem(str(each), _REMEDY) for each in found.values() if isinstance(each, UserError)]
+    return {number: each for number, each in found.items() if isinstance(each, Promotion)}, problems
+
+
+def _generations(
+    run: RunFolder, promotions: Mapping[int, Promotion], config: Config, problems: list[Problem]
+) -> tuple[PromotedGeneration, ...]:
+    """The promoted ones; why one cannot be read is added to the problems."""
+    generations: list[PromotedGeneration] = []
+    for number, promotion in promotions.items():
         try:
-            if (folder / "promotion.json").exists():
-                found[int(folder.name[4:])] = read_promotion(folder / "promotion.json")
+            if promotion.decision == "promote":
+                generations.append(read_generation(run.path / f"gen-{number}", number, promotion, config))
         except UserError as error:
             problems.append(Problem(str(error), _REMEDY))
-    return found, problems
-
-
-def _generation(folder: Path, number: int, promotion: Promotion, config: Config) -> PromotedGeneration:
-    rows, torn = read_rows(folder / "results.jsonl")
-    plan, plan_digest = _read_plan(folder / "plan.json")
-    return PromotedGeneration(
-        number=number,
-        folder=folder,
-        promotion=promotion,
-        overlay=read_overlay(folder / "overlay", config.skills),
-        rows=rows,
-        torn=torn,
-        plan=plan,
-        plan_digest=plan_digest,
-    )
-
-
-def _read_plan(path: Path) -> tuple[Plan, str]:
-    try:
-        content = path.read_bytes()
-        return msgspec.json.decode(content, type=Plan), digest_bytes(content.removesuffix(b"\n"))
-    except OSError as error:
-        raise ApplyError(f"cannot read {path}: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ApplyError(f"{path} is not a plan: {error}") from error
+    return tuple(generations)
 
 
 def _decided(promotions: Mapping[int, Promotion]) -> str:

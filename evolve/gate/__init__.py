@@ -1,6 +1,7 @@
 """Policies, evidence, verdicts."""
 
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows
+from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
 from evolve.gate.model import (
     ArmEvidence,
     Decision,
@@ -33,6 +34,7 @@ __all__ = [
     "ArmEvidence",
     "Decision",
     "Evidence",
+    "Expected",
     "PairEvidence",
     "PairVerdict",
     "Policy",
@@ -48,11 +50,13 @@ __all__ = [
     "Verdict",
     "collect_evidence",
     "digest_rows",
+    "foreign_faults",
     "load_policy",
     "policy_named",
     "promotion_document",
     "promotion_schema",
     "read_promotion",
     "recompute",
+    "unpaired_faults",
     "write_promotion",
 ]

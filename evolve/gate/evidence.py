@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench.digest import digest_json
 from bench.results import Row, aggregate, by_cell
+from evolve.gate.mixture import mixture_faults, repeated_tasks
 from evolve.gate.model import ArmEvidence, Evidence, PairEvidence, RowEvidence, TaskEvidence
 
 EVIDENCE_VERSION = 1
@@ -24,12 +25,14 @@ def collect_evidence(
 ) -> Evidence:
     """All that a policy may know. `tasks` are all that were planned, `pairs` (incumbent arm, candidate arm).
 
-    The latest attempt of a cell counts. ValueError for rows of another generation's sweep, and for a row of a
-    paired arm on a task that was not planned: neither may vanish.
+    The latest attempt of a cell counts. ValueError for rows that do not belong together (of two plans, agents,
+    models, overlays, prompts…), for a task with two sets of facts, and for a row of a paired arm on a task that
+    was not planned: none of them may vanish.
     """
     rows, planned, arms = tuple(rows), sorted(tasks), sorted(set(pairs))
-    if len({row.identity.generation for row in rows}) > 1:
-        raise ValueError("rows of more than one generation are no evidence of either")
+    faults = [*mixture_faults(rows, arms), *repeated_tasks(facts[0] for facts in planned)]
+    if faults:
+        raise ValueError("\n".join(faults))
     cells = by_cell(rows)
     paired = {arm for pair in arms for arm in pair}
     unplanned = {task for task, arm in cells if arm in paired} - {facts[0] for facts in planned}

@@ -123,6 +123,7 @@ class Policy(Protocol):
 
     name: str
     metric: str
+    pairs_repeats: bool  # compares the arms repeat by repeat: then both need the same ones
 
     def decide(self, evidence: Evidence) -> Verdict:
         """The verdict on this evidence."""

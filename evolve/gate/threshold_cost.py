@@ -98,6 +98,7 @@ class ThresholdCost:
     """
 
     name = NAME
+    pairs_repeats = False
 
     def __init__(self, parameters: Parameters) -> None:
         self.metric: str = parameters.metric

@@ -66,6 +66,7 @@ class ThresholdReview:
 
     name = NAME
     metric = METRIC
+    pairs_repeats = False
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters

@@ -1,7 +1,5 @@
 """`promotion.json`: a verdict together with all that it was reached from, so that anybody can reach it again."""
 
-import os
-import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +9,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bench.digest import canonical_json
+from bench.durable import write_durably
 from bench.errors import ConfigError, RunError
+from bench.strict_json import parse_json
 from evolve.errors import PromotionError
 from evolve.gate.evidence import EVIDENCE_VERSION
 from evolve.gate.model import Decision, Evidence, Verdict
@@ -78,16 +78,7 @@ def promotion_document(evidence: Evidence, verdict: Verdict, metadata: Promotion
 def write_promotion(path: Path, promotion: Promotion) -> None:
     """Write canonical JSON at once or not at all. RunError if the disk does not take it."""
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(canonical_json(promotion) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_durably(path, canonical_json(promotion) + b"\n")
     except OSError as error:
         raise RunError(
             f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then start a new run"
@@ -98,6 +89,7 @@ def read_promotion(path: Path) -> Promotion:
     """The promotion in a file. PromotionError if it is none, of another version, or was edited by hand."""
     try:
         content = path.read_bytes()
+        parse_json(content)  # a key that is there twice is said by its name
         version = msgspec.json.decode(content, type=_Version).schema_version
         if version != PROMOTION_VERSION:
             raise PromotionError(
@@ -106,7 +98,7 @@ def read_promotion(path: Path) -> Promotion:
         promotion = msgspec.json.decode(content, type=Promotion)
     except OSError as error:
         raise PromotionError(f"cannot read {path}: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PromotionError(f"{path} is not a promotion: {error}") from error
     if promotion.evidence.schema_version != EVIDENCE_VERSION:
         raise PromotionError(f"{path}: its evidence is of a version that is not supported")

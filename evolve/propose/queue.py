@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bench.config import load_schema, schema_complaints
 from bench.digest import digest_json
+from bench.strict_json import parse_json
 from evolve.errors import ProposalError
 
 _MOST_SHOWN = 20
@@ -56,7 +57,7 @@ def read_queue(path: Path) -> tuple[Learning, ...]:
 
 def _note(line: str, schema: Mapping[str, Any]) -> Learning:
     """The note that a line holds; ValueError says what is wrong with it."""
-    content = msgspec.json.decode(line)
+    content = parse_json(line)
     complaints = schema_complaints(schema, content)
     if complaints:
         raise ValueError("; ".join(each.line() for each in complaints))

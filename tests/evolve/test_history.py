@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.errors import PromotionError
 from evolve.gate import (
     Decision,
     Evidence,
@@ -17,6 +16,7 @@ from evolve.gate import (
     write_promotion,
 )
 from evolve.history import (
+    History,
     Judgement,
     judged_on,
     promoted_into,
@@ -171,7 +171,15 @@ def test_an_idea_was_judged_on_exactly_the_skills_that_it_was_measured_against(
     assert judged_on(history, base=base, suite="wild") == frozenset()
 
 
-def write(root: Path, run: str, generation: int, *, stopped: str | None = None, exit_code: int = 0) -> Path:
+def write(
+    root: Path,
+    run: str,
+    generation: int,
+    *,
+    stopped: str | None = None,
+    exit_code: int = 0,
+    decision: Decision = "keep_incumbent",
+) -> Path:
     """A generation's promotion.json, as a run leaves it."""
     folder = root / "runs" / run / f"gen-{generation}"
     folder.mkdir(parents=True)
@@ -196,7 +204,7 @@ def write(root: Path, run: str, generation: int, *, stopped: str | None = None, 
         schema_version=1, model=None, deterministic=True, stopped=stopped, split="all", pairs=()
     )
     verdict = Verdict(
-        decision="promote", reasons=("better",), policy="p", parameters={}, metric="weighted F1", pairs=()
+        decision=decision, reasons=("worse",), policy="p", parameters={}, metric="weighted F1", pairs=()
     )
     write_promotion(folder / "promotion.json", promotion_document(evidence, verdict, metadata))
     return folder
@@ -209,7 +217,7 @@ def test_history_is_read_in_the_order_of_runs_and_generations(tmp_path: Path) ->
     for run, generation in ((LATE, 1), (EARLY, 10), (EARLY, 2)):
         write(tmp_path, run, generation)
 
-    found = [(each.run, each.generation) for each in read_history(tmp_path)]
+    found = [(each.run, each.generation) for each in read_history(tmp_path).judgements]
 
     assert found == [(EARLY, 2), (EARLY, 10), (LATE, 1)]
 
@@ -217,7 +225,7 @@ def test_history_is_read_in_the_order_of_runs_and_generations(tmp_path: Path) ->
 def test_a_judgement_says_what_its_file_says(tmp_path: Path) -> None:
     folder = write(tmp_path, EARLY, 1)
 
-    assert read_history(tmp_path) == (
+    assert read_history(tmp_path).judgements == (
         Judgement(
             agent="rulebook/1",
             policy="p",
@@ -229,7 +237,7 @@ def test_a_judgement_says_what_its_file_says(tmp_path: Path) -> None:
             suite="starter",
             base=skills_digest({"code-review": "4" * 64}),
             result=skills_digest({"code-review": "5" * 64}),
-            decision="promote",
+            decision="keep_incumbent",
             complete=True,
             folder=folder,
         ),
@@ -242,7 +250,7 @@ def test_a_generation_that_was_cut_short_is_not_complete(
 ) -> None:
     write(tmp_path, EARLY, 1, stopped=stopped, exit_code=exit_code)
 
-    assert [each.complete for each in read_history(tmp_path)] == [False]
+    assert [each.complete for each in read_history(tmp_path).judgements] == [False]
 
 
 def test_a_generation_without_a_verdict_and_folders_that_are_none_are_passed_over(tmp_path: Path) -> None:
@@ -253,16 +261,31 @@ def test_a_generation_without_a_verdict_and_folders_that_are_none_are_passed_ove
         (run / name).mkdir()
         (run / name / "promotion.json").write_text("{}")
 
-    assert len(read_history(tmp_path)) == 1
+    assert len(read_history(tmp_path).judgements) == 1
 
 
-def test_a_file_that_was_edited_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_that_was_edited_is_passed_over_by_name(tmp_path: Path) -> None:
     path = write(tmp_path, EARLY, 1) / "promotion.json"
     path.write_bytes(path.read_bytes().replace(b"idea 1", b"idea 2") + b"\n")
 
-    with pytest.raises(PromotionError, match=str(path)):
-        read_history(tmp_path)
+    write(tmp_path, LATE, 1)
+    history = read_history(tmp_path)
+
+    assert [each.run for each in history.judgements] == [LATE]
+    (line,) = history.skipped
+    assert line.startswith(f"{path} is passed over: ")
+    assert "not as it was written" in line
+    assert "\n" not in line
+
+
+def test_a_promotion_with_nothing_but_itself_is_believed_in_nothing(tmp_path: Path) -> None:
+    write(tmp_path, EARLY, 1, decision="promote")
+
+    history = read_history(tmp_path)
+
+    assert history.judgements == ()
+    assert "config.json cannot be read" in history.skipped[0]
 
 
 def test_a_project_without_runs_has_no_history(tmp_path: Path) -> None:
-    assert read_history(tmp_path) == ()
+    assert read_history(tmp_path) == History(judgements=(), skipped=())

@@ -148,3 +148,8 @@ def test_the_same_idea_for_another_skill_is_another_idea() -> None:
 @pytest.mark.parametrize("path", sorted(STARTER.glob("*.jsonl")), ids=lambda path: path.name)
 def test_the_queues_of_the_starter_project_are_well_formed(path: Path) -> None:
     assert read_queue(path)
+
+
+def test_a_line_with_a_key_twice_is_refused_by_the_key(tmp_path: Path) -> None:
+    line = json.dumps(note())[:-1] + ', "sentence": "Another."}'
+    assert "the key 'sentence' is there twice" in refusal(queue(tmp_path, note(id="y"), line))

@@ -104,3 +104,9 @@ def test_values_that_fit_no_schema_are_named(tmp_path: Path, saved: dict[str, An
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"config\.json cannot be read"):
         read_saved_config(tmp_path / "config.json")
+
+
+def test_a_key_that_is_there_twice_is_refused_by_its_name(tmp_path: Path) -> None:
+    assert "the key 'digest' is there twice" in refusal(
+        tmp_path, '{"schema": "config/1", "digest": "a", "digest": "b", "config": {}}'
+    )

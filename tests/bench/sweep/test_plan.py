@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench.config import ArmSpec, Role, SessionKind, SessionSpec
 from bench.errors import ConfigError, OverlayError, SuiteError
 from bench.suite import CommandOracle, LabelOracle, Task, TreeSource
-from bench.sweep import Plan, check_cells, make_plan
+from bench.sweep import Declared, Plan, check_cells, make_plan
 
 
 def arm(role: Role, kind: SessionKind = "review", candidate_of: str | None = None) -> ArmSpec:
@@ -43,6 +43,9 @@ ARMS = {
     "no_skill": arm("comparator"),
     "implement": arm("incumbent", "work"),
 }
+DECLARED = Declared(
+    suite="suite", agent="rulebook/1", model="rulebook/1", deterministic=False, contained=True, critical=()
+)
 REVIEWS = ("review", "candidate_review", "no_skill")
 
 
@@ -54,6 +57,8 @@ def frame(overlay: str | None = "overlay", seed: int = 0) -> Plan:
         overlay=overlay,
         configuration="configuration",
         seed=seed,
+        declared=DECLARED,
+        proposed=None,
         arms=(),
         tasks=(),
         cells=(),

@@ -17,7 +17,7 @@ from bench.arms import Cell
 from bench.config import ArmSpec, Config, SessionSpec, SkillSpec, config_digest, load_config
 from bench.digest import canonical_json, digest_json
 from bench.project import RunFolder
-from bench.results import Row
+from bench.results import Outcome, Row
 from bench.skills import (
     Overlay,
     Skill,
@@ -28,9 +28,8 @@ from bench.skills import (
     read_overlay,
     read_skill,
     stack_overlays,
-    write_overlay,
 )
-from bench.sweep import Plan
+from bench.sweep import Declared, Plan, Proposed
 from evolve.apply import Step, Tools, exchange_entries
 from evolve.gate import (
     PromotionMetadata,
@@ -40,6 +39,7 @@ from evolve.gate import (
     promotion_document,
     write_promotion,
 )
+from evolve.promoted import freeze_start, write_champion
 
 STARTER = Path(bench.__file__).parent / "starter" / "project"
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -47,6 +47,7 @@ RUN = "20260601T100000Z-aaaaaa-0001"
 ROOT_OF_SKILLS = ".claude/skills"
 MIRRORS = ("cursor/skills", "plugin/skills")
 TASKS = ("cart", "quotes")
+CRITICAL = ("quotes",)
 
 
 class Made(Struct, frozen=True):
@@ -64,8 +65,9 @@ class Asked(Struct, kw_only=True):
 
     files: Mapping[str, bytes]
     promote: bool = True
-    exit_code: int = 0
+    better: bool | None = None  # as `promote`, unless a policy keeps what is better
     contained: bool = True
+    retried: bool = False  # the first cell broke once before it was measured
     generated_at: datetime = NOW - timedelta(hours=1)
 
 
@@ -134,16 +136,18 @@ def make_run(made: Made, *generations: Asked, id: str = RUN, start: RunFolder | 
     promoted: list[Overlay] = []
     if start is not None:
         promoted.append(read_overlay(start.path / "champion", made.config.skills))
+        freeze_start(run, promoted[0])
         incumbents = apply_overlay(incumbents, promoted[0])
     for number, asked in enumerate(generations, start=1):
         overlay = make_overlay(asked.files, made.config.skills)
         candidates = apply_overlay(incumbents, overlay)
-        _write_generation(run, made.config, number, asked, overlay, (incumbents, candidates))
+        champion = stack_overlays([*promoted, overlay])
+        _write_generation(run, made.config, number, asked, overlay, (incumbents, candidates), champion)
         if asked.promote:
             promoted.append(overlay)
             incumbents = candidates
     if any(asked.promote for asked in generations):
-        write_overlay(run.path / "champion", stack_overlays(promoted).files)
+        write_champion(run, stack_overlays(promoted))
     return run
 
 
@@ -170,17 +174,27 @@ def _write_generation(
     asked: Asked,
     overlay: Overlay,
     skills: tuple[Mapping[str, Skill], Mapping[str, Skill]],
+    champion: Overlay,
 ) -> None:
     folder = run.generation(number)
     freeze_overlay(overlay, folder / "overlay")
-    plan = _plan(config, number, overlay)
+    base, result = ({name: skill.digest for name, skill in each.items()} for each in skills)
+    proposed = Proposed(
+        idea="an idea",
+        idea_digest=digest_json([run.id, number]),
+        base_skills=base,
+        result_skills=result,
+        champion=champion.digest,
+    )
+    plan = _plan(config, number, overlay, proposed, asked)
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
     rows = [_row(plan, cell, skills[cell.role == "candidate"], asked) for cell in plan.cells]
+    rows = [*([_broken(rows[0])] if asked.retried else []), *rows]
     (folder / "results.jsonl").write_bytes(b"".join(canonical_json(row) + b"\n" for row in rows))
     assert config.promotion is not None
     evidence = collect_evidence(
         rows,
-        tasks=[(task, "review-defect", "train", False) for task in TASKS],
+        tasks=[(task, "review-defect", "train", task in CRITICAL) for task in TASKS],
         pairs=[("review", "candidate_review")],
         model="rulebook/1",
         deterministic=False,
@@ -194,22 +208,22 @@ def _write_generation(
         generated_at=asked.generated_at,
         run=run.id,
         generation=number,
-        idea="an idea",
-        idea_digest=digest_json([run.id, number]),
+        idea=proposed.idea,
+        idea_digest=proposed.idea_digest,
         suite=config.suite.name,
         suite_digest=plan.suite,
         overlay=overlay.digest,
-        base_skills={name: skill.digest for name, skill in skills[0].items()},
-        result_skills={name: skill.digest for name, skill in skills[1].items()},
+        base_skills=base,
+        result_skills=result,
         agent="rulebook/1",
         configuration=config_digest(config),
         rows=digest_rows(rows),
-        exit_code=asked.exit_code,
+        exit_code=0,
     )
     write_promotion(folder / "promotion.json", promotion_document(evidence, verdict, metadata))
 
 
-def _plan(config: Config, number: int, overlay: Overlay) -> Plan:
+def _plan(config: Config, number: int, overlay: Overlay, proposed: Proposed, asked: Asked) -> Plan:
     keys = [
         (task, arm, repeat) for task in TASKS for arm in ("review", "candidate_review") for repeat in range(3)
     ]
@@ -219,21 +233,39 @@ def _plan(config: Config, number: int, overlay: Overlay) -> Plan:
     ]
     return Plan(
         schema_version=1, generation=number, suite="5" * 64, overlay=overlay.digest,
-        configuration=config_digest(config), seed=0, arms=("review", "candidate_review"), tasks=TASKS,
+        configuration=config_digest(config), seed=config.seed,
+        declared=Declared(
+            suite=config.suite.name, agent="rulebook/1", model="rulebook/1", deterministic=False,
+            contained=asked.contained, critical=CRITICAL,
+        ),
+        proposed=proposed, arms=("review", "candidate_review"), tasks=TASKS,
         cells=tuple(cells), left_out={},
     )  # fmt: skip
 
 
 def _row(plan: Plan, cell: Cell, skills: Mapping[str, Skill], asked: Asked) -> Row:
-    better = cell.role == "candidate" and asked.promote
+    better = cell.role == "candidate" and (asked.promote if asked.better is None else asked.better)
     row = make_row(
         cell.task, cell.arm, cell.repeat, generation=plan.generation, scored=score(0.9 if better else 0.5)
     )
     return structs.replace(
         row,
-        identity=structs.replace(row.identity, plan=digest_json(plan)),
-        provenance=structs.replace(row.provenance, skill=combined_digest(skills)),
+        identity=structs.replace(row.identity, plan=digest_json(plan), seed=plan.seed),
+        provenance=structs.replace(
+            row.provenance,
+            skill=combined_digest(skills),
+            overlay=plan.overlay if cell.role == "candidate" else None,
+        ),
+        started_at=asked.generated_at - timedelta(minutes=1),
+        finished_at=asked.generated_at,
     )
+
+
+def _broken(row: Row) -> Row:
+    """An attempt of the same cell that came before and broke."""
+    outcome = Outcome(status="failed", kind="session-error")
+    before = structs.replace(row.identity, attempt=row.identity.attempt - 1)
+    return structs.replace(row, identity=before, outcome=outcome, score=None)
 
 
 def tools(observe: Any = None, exchange: Any = exchange_entries, now: datetime = NOW) -> Tools:

@@ -133,6 +133,23 @@ def test_a_sweep_that_was_stopped_is_partial_evidence(promoted: PromotedRun) -> 
     assert "partial: the sweep was stopped (deadline)" in said
 
 
+def test_a_run_that_ended_badly_is_partial_evidence(promoted: PromotedRun) -> None:
+    (one,) = promoted.generations
+    metadata = structs.replace(one.promotion.metadata, exit_code=1)
+    ended = structs.replace(one, promotion=structs.replace(one.promotion, metadata=metadata))
+    (said,) = problems(structs.replace(promoted, generations=(ended,)))
+    assert "ended with exit code 1" in said
+
+
+def test_a_verdict_that_was_dated_later_makes_no_evidence_younger(promoted: PromotedRun) -> None:
+    (one,) = promoted.generations
+    now = one.promotion.metadata.generated_at + timedelta(days=91)
+    metadata = structs.replace(one.promotion.metadata, generated_at=now)
+    later = structs.replace(one, promotion=structs.replace(one.promotion, metadata=metadata))
+    (said,) = problems(structs.replace(promoted, generations=(later,)), now=now)
+    assert "its evidence expired" in said
+
+
 def test_a_cell_without_a_row_is_partial_evidence(promoted: PromotedRun) -> None:
     (one,) = promoted.generations
     cut = structs.replace(one, rows=one.rows[:-2])

@@ -175,6 +175,10 @@ def test_the_stack_of_all_promoted_generations_is_applied_and_what_was_kept_is_n
     assert made.path(file="rules.md").read_bytes() == b"# Rules\n\n* be quick\n"
 
 
+def test_a_run_in_which_a_cell_was_tried_twice_is_applied(made: Made) -> None:
+    assert applied(made, promote(made, retried=True)).outcome == "applied"
+
+
 def test_permissions_stay(made: Made) -> None:
     made.path().chmod(0o600)
     applied(made, promote(made))
@@ -271,49 +275,49 @@ EDITS: dict[str, tuple[Callable[[RunFolder], object], str]] = {
     ),
     "the run": (
         lambda run: edit(gen(run, "promotion.json"), lambda data: data["metadata"].update(run="other")),
-        "is one of run other",
+        'metadata.run: promotion.json says "other"',
     ),
     "the generation": (
         lambda run: edit(gen(run, "promotion.json"), lambda data: data["metadata"].update(generation=7)),
-        "is one of generation 7",
+        "metadata.generation: promotion.json says 7, the run's files say 1",
     ),
     "the skills it is about": (
         lambda run: edit(gen(run, "promotion.json"), lambda data: data["metadata"]["base_skills"].clear()),
-        "is about other skills",
+        "metadata.base_skills.code-review: promotion.json says nothing",
     ),
     "the base": (
         lambda run: edit(
             gen(run, "promotion.json"),
             lambda data: data["metadata"]["base_skills"].update({"code-review": "0" * 64}),
         ),
-        "measured with other skills than promotion.json says",
+        'metadata.base_skills.code-review: promotion.json says "0000',
     ),
     "the model": (
         lambda run: edit(gen(run, "promotion.json"), lambda data: data["evidence"].update(model="other/1")),
-        "its model is not the one that was measured",
+        'evidence.model: promotion.json says "other/1", the run\'s files say "rulebook/1"',
     ),
     "the split": (
         lambda run: edit(gen(run, "promotion.json"), lambda data: data["evidence"].update(split="train")),
-        "on another split",
+        'evidence.split: promotion.json says "train"',
     ),
     "a task's class": (
         lambda run: edit(
             gen(run, "promotion.json"),
             lambda data: data["evidence"]["pairs"][0]["tasks"][0].update(task_class="review-clean"),
         ),
-        "classes or splits",
+        r"evidence.pairs\[candidate_review\].tasks\[cart\].task_class: promotion.json says \"review-clean\"",
     ),
     "a task left out": (
         lambda run: edit(
             gen(run, "promotion.json"), lambda data: data["evidence"]["pairs"][0]["tasks"].pop()
         ),
-        "its tasks are not those of the plan",
+        r"evidence.pairs\[candidate_review\].tasks\[quotes\]: promotion.json says nothing",
     ),
     "a value of config.json": (
         lambda run: edit(run.path / "config.json", lambda data: data["config"].update(repeats=9)),
         "was changed after the run wrote it",
     ),
-    "config.json as a whole": (swap_configuration, "promotion.json belongs to another config.json"),
+    "config.json as a whole": (swap_configuration, "plan.json belongs to another config.json"),
     "an overlay": (
         lambda run: overwrite(
             gen(run, "overlay") / PLACES[0] / "code-review" / "SKILL.md", skill_text("code-review", "x")
@@ -330,9 +334,12 @@ EDITS: dict[str, tuple[Callable[[RunFolder], object], str]] = {
         lambda run: (run.path / "champion" / PLACES[0] / "code-review" / "rules.md").write_bytes(b"mine"),
         "champion/.claude/skills/code-review/rules.md is not what the run promoted",
     ),
-    "no champion": (lambda run: shutil.rmtree(run.path / "champion"), "champion is refused"),
-    "a row": (edit_row, "does not hold the rows that the verdict was reached from"),
-    "a row left out": (drop_row, "does not hold the rows that the verdict was reached from"),
+    "a champion that is none": (
+        lambda run: (shutil.rmtree(run.path / "champion"), (run.path / "champion").mkdir()),
+        "champion is refused: *\n *it holds no file",
+    ),
+    "a row": (edit_row, "metadata.rows: promotion.json says"),
+    "a row left out": (drop_row, "metadata.rows: promotion.json says"),
     "a torn row": (
         lambda run: gen(run, "results.jsonl").write_bytes(gen(run, "results.jsonl").read_bytes() + b'{"x"'),
         "ends in a torn line",
@@ -364,7 +371,9 @@ def test_a_verdict_over_evidence_that_no_row_supports_is_refused(made: Made) -> 
     own = read_promotion(gen(kept, "promotion.json")).metadata
     write_promotion(gen(kept, "promotion.json"), promotion_document(sound.evidence, sound.verdict, own))
     shutil.copytree(run.path / "champion", kept.path / "champion")
-    assert "does not follow from the rows of results.jsonl" in refused(made, kept)
+    assert "evidence.pairs[candidate_review].tasks[cart].candidate.aggregate.weighted_f1" in refused(
+        made, kept
+    )
 
 
 def test_everything_that_is_wrong_is_said_at_once_with_what_to_do(made: Made) -> None:
@@ -405,10 +414,6 @@ def test_one_expired_generation_is_enough(made: Made) -> None:
     assert "gen-2" not in said
 
 
-def test_evidence_of_a_run_that_ended_badly_is_refused(made: Made) -> None:
-    assert "ended with exit code 1" in refused(made, promote(made, exit_code=1))
-
-
 def test_evidence_measured_on_the_host_is_never_applied(tmp_path: Path) -> None:
     plain = make_project(tmp_path / "plain").config
     made = make_project(tmp_path / "project", sandbox=structs.replace(plain.sandbox, name="host", options={}))
@@ -426,8 +431,8 @@ def test_evidence_of_any_other_sandbox_that_does_not_contain_is_never_applied(ma
 def test_everything_inadmissible_is_said_at_once(tmp_path: Path) -> None:
     plain = make_project(tmp_path / "plain").config
     made = make_project(tmp_path / "project", sandbox=structs.replace(plain.sandbox, name="host", options={}))
-    said = refused(made, promote(made, exit_code=3, generated_at=NOW - timedelta(days=100)))
-    assert all(word in said for word in ("exit code 3", "expired", "sandbox=host"))
+    said = refused(made, promote(made, generated_at=NOW - timedelta(days=100)))
+    assert all(word in said for word in ("expired", "sandbox=host"))
 
 
 # A working tree that is not the measured one
@@ -593,7 +598,7 @@ def test_the_evidence_of_the_run_that_was_built_on_counts_too(
     made: Made, chain: tuple[RunFolder, RunFolder]
 ) -> None:
     raise_scores(chain[0])
-    assert f"{RUN}/gen-1/promotion.json: the promotion does not follow" in refused(made, chain[1])
+    assert f"{RUN}/gen-1: promotion.json: the promotion does not follow" in refused(made, chain[1])
 
 
 def test_an_expired_run_that_was_built_on_is_refused_too(made: Made) -> None:
@@ -604,12 +609,34 @@ def test_an_expired_run_that_was_built_on_is_refused_too(made: Made) -> None:
     assert f"{RUN}/gen-1: its evidence expired" in refused(made, second)
 
 
-def test_a_champion_with_bytes_that_no_generation_promoted_is_refused_also_when_it_was_built_on_another(
+def test_a_champion_with_other_bytes_is_refused_also_when_it_was_built_on_another(
     made: Made, chain: tuple[RunFolder, RunFolder]
 ) -> None:
     champion = chain[1].path / "champion" / PLACES[0] / "code-review" / "SKILL.md"
     champion.write_bytes(skill_text("code-review", "Smuggled."))
-    assert "does not make the skills that were measured" in refused(made, chain[1])
+    assert "champion/.claude/skills/code-review/SKILL.md is not what the run promoted" in refused(
+        made, chain[1]
+    )
+
+
+def test_what_a_run_was_built_on_cannot_be_changed_either(
+    made: Made, chain: tuple[RunFolder, RunFolder]
+) -> None:
+    shutil.rmtree(chain[1].path / "champion")
+    overwrite(
+        chain[1].path / "start" / PLACES[0] / "code-review" / "SKILL.md",
+        skill_text("code-review", "Smuggled."),
+    )
+    assert "do not make the champion that was measured" in refused(made, chain[1])
+
+
+def test_a_run_without_its_copy_of_the_champion_is_applied_from_what_its_generations_froze(
+    made: Made, chain: tuple[RunFolder, RunFolder]
+) -> None:
+    shutil.rmtree(chain[0].path / "champion")
+    shutil.rmtree(chain[1].path / "champion")
+    assert len(applied(made, chain[1]).files) == 6
+    assert held(made) == {AFTER}
 
 
 # Reverting

@@ -208,3 +208,10 @@ def test_the_published_schema_is_the_one_of_the_structs() -> None:
 
 def test_the_generated_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(promotion_schema())
+
+
+def test_a_key_that_is_there_twice_is_refused_by_its_name(path: Path) -> None:
+    write_promotion(path, document())
+    path.write_bytes(b'{"decision":"keep_incumbent",' + path.read_bytes()[1:])
+    with pytest.raises(PromotionError, match="the key 'decision' is there twice"):
+        read_promotion(path)

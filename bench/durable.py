@@ -1,0 +1,30 @@
+"""Files that are there as a whole, and still there after a power cut."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file at once or not at all; the disk has it, and its name, before this returns. OSError if it cannot."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the folder's own entries: a new file's name is one of them."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

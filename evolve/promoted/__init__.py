@@ -1,0 +1,19 @@
+"""What a run promoted, read from its folder and made again from everything in it but the promotion itself."""
+
+from evolve.promoted.champion import champion_faults, derive_champion, freeze_start, write_champion
+from evolve.promoted.faults import expected_rows, generation_faults
+from evolve.promoted.files import PromotedGeneration, read_generation, read_promotions
+from evolve.promoted.rebuild import rebuild
+
+__all__ = [
+    "PromotedGeneration",
+    "champion_faults",
+    "derive_champion",
+    "expected_rows",
+    "freeze_start",
+    "generation_faults",
+    "read_generation",
+    "read_promotions",
+    "rebuild",
+    "write_champion",
+]
