@@ -39,7 +39,14 @@ def read_saved_config(path: Path) -> Config:
     content = _content(path)
     refuse(schema_complaints(load_schema("config-file"), content), lambda _path: str(path))
     values = content["config"]
-    refuse(schema_complaints(load_schema("config"), values, ("config",)), lambda _path: str(path))
+    complaints = schema_complaints(load_schema("config"), values, ("config",))
+    if complaints and digest_json(values) == content["digest"]:
+        raise ConfigError(
+            f"{path} was written by another version of incumbent, whose settings were others:\n"
+            f"  {complaints[0].line()}\n"
+            "  use that version for this run, or start a new one"
+        )
+    refuse(complaints, lambda _path: str(path))
     config = freeze(values)
     digest = config_digest(config)
     if digest != content["digest"]:
@@ -59,7 +66,8 @@ def _content(path: Path) -> dict[str, Any]:
     found = content.get("schema") if isinstance(content, dict) else None
     if found != _SCHEMA:
         raise ConfigError(
-            f"{path} is no saved configuration of this version: its schema is {found!r}, not {_SCHEMA!r}"
+            f"{path} is no saved configuration of this version: its schema is {found!r}, not {_SCHEMA!r}\n"
+            "  use the version of incumbent that wrote it, or start a new run"
         )
     return dict(content)
 

@@ -13,7 +13,7 @@ from bench.project.lock import (
     start_run,
     use_store,
 )
-from bench.project.runs import RUNS, RunFolder, create_run, list_runs, make_removable, removed_if_refused
+from bench.project.runs import RUNS, RunFolder, create_run, list_runs, remove_folder, removed_if_refused
 from bench.project.starter import STARTER_TAG, unpack_starter
 
 __all__ = [
@@ -29,10 +29,10 @@ __all__ = [
     "find_run",
     "hold_run",
     "list_runs",
-    "make_removable",
     "own_store",
     "read_holder",
     "refuse_in_progress",
+    "remove_folder",
     "removed_if_refused",
     "start_run",
     "unpack_starter",

@@ -12,14 +12,16 @@ from bench.sweep.ground import (
     open_workbench,
     seal_plan,
 )
-from bench.sweep.model import Plan
+from bench.sweep.model import PLAN_VERSION, Plan
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
+from bench.sweep.reading import read_plan
 from bench.sweep.reporting import sweep_report
 from bench.sweep.scratch import open_scratch
 from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
+    "PLAN_VERSION",
     "Breaker",
     "Ground",
     "Measured",
@@ -37,6 +39,7 @@ __all__ = [
     "open_measured",
     "open_scratch",
     "open_workbench",
+    "read_plan",
     "refuse_solved",
     "run_ordered",
     "run_sweep",

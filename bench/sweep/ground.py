@@ -21,7 +21,7 @@ from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
 from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
-from bench.sweep.model import Plan
+from bench.sweep.model import PLAN_VERSION, Plan
 from bench.sweep.plan import check_cells, make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.sweep import SweepResult, run_sweep
@@ -156,7 +156,7 @@ def seal_plan(
     why = "nothing was proposed" if overlay is None else "the change touches no skill that it loads"
     left_out = {arm: why for arm in config.arms if arm not in selected}
     frame = Plan(
-        schema_version=1,
+        schema_version=PLAN_VERSION,
         generation=generation,
         suite=ground.suite.digest,
         overlay=overlay,

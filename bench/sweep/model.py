@@ -4,6 +4,8 @@ from msgspec import Struct
 
 from bench.arms import Cell
 
+PLAN_VERSION = 1
+
 
 class Plan(Struct, frozen=True, kw_only=True):
     """The cells in order, and what they depend on. `left_out` gives a reason for each arm or task not measured."""

@@ -7,9 +7,8 @@ from bench.arms import Cell
 from bench.config import ArmSpec
 from bench.errors import BudgetExhausted, OverlayError, SuiteError
 from bench.suite import Task
-from bench.sweep.model import Plan
+from bench.sweep.model import PLAN_VERSION, Plan
 
-SCHEMA_VERSION = 1
 CHECKED_TWICE = 0.1  # of a deterministic agent's cells: is the declaration true?
 
 
@@ -51,7 +50,7 @@ def make_plan(
         for index, (task, repeat, arm) in enumerate(keys)
     )
     return Plan(
-        schema_version=SCHEMA_VERSION,
+        schema_version=PLAN_VERSION,
         generation=frame.generation,
         suite=frame.suite,
         overlay=frame.overlay,

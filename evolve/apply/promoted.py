@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from bench.config import Config, read_saved_config
-from bench.digest import digest_bytes
 from bench.errors import UserError
 from bench.project import RunFolder
 from bench.results import Row, read_rows
 from bench.skills import Overlay, read_overlay
-from bench.sweep import Plan
+from bench.sweep import Plan, read_plan
 from evolve.apply.problems import Problem, refusal, refuse
 from evolve.errors import ApplyError
 from evolve.gate import Promotion, read_promotion
@@ -97,7 +95,7 @@ def _promotions(run: RunFolder) -> tuple[dict[int, Promotion], list[Problem]]:
 
 def _generation(folder: Path, number: int, promotion: Promotion, config: Config) -> PromotedGeneration:
     rows, torn = read_rows(folder / "results.jsonl")
-    plan, plan_digest = _read_plan(folder / "plan.json")
+    plan, plan_digest = read_plan(folder / "plan.json")
     return PromotedGeneration(
         number=number,
         folder=folder,
@@ -108,16 +106,6 @@ def _generation(folder: Path, number: int, promotion: Promotion, config: Config)
         plan=plan,
         plan_digest=plan_digest,
     )
-
-
-def _read_plan(path: Path) -> tuple[Plan, str]:
-    try:
-        content = path.read_bytes()
-        return msgspec.json.decode(content, type=Plan), digest_bytes(content.removesuffix(b"\n"))
-    except OSError as error:
-        raise ApplyError(f"cannot read {path}: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ApplyError(f"{path} is not a plan: {error}") from error
 
 
 def _decided(promotions: Mapping[int, Promotion]) -> str:
