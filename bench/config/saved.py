@@ -15,7 +15,7 @@ from bench.config.validate import freeze
 from bench.digest import digest_json
 from bench.errors import ConfigError
 
-_SCHEMA = "config/1"
+SAVED_SCHEMA = "config/1"
 
 
 def config_digest(config: Config) -> str:
@@ -26,7 +26,7 @@ def config_digest(config: Config) -> str:
 def saved_config(config: Config, composed: Composed) -> dict[str, Any]:
     """What config.json holds: the values with their digest, and what they were composed from."""
     return {
-        "schema": _SCHEMA,
+        "schema": SAVED_SCHEMA,
         "digest": config_digest(config),
         "config": msgspec.to_builtins(config),
         "overrides": list(composed.overrides),
@@ -64,9 +64,9 @@ def _content(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     found = content.get("schema") if isinstance(content, dict) else None
-    if found != _SCHEMA:
+    if found != SAVED_SCHEMA:
         raise ConfigError(
-            f"{path} is no saved configuration of this version: its schema is {found!r}, not {_SCHEMA!r}\n"
+            f"{path} is no saved configuration of this version: its schema is {found!r}, not {SAVED_SCHEMA!r}\n"
             "  use the version of incumbent that wrote it, or start a new run"
         )
     return dict(content)

@@ -19,6 +19,7 @@ from evolve.gate.schema import promotion_schema
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
+    PROMOTION_VERSION,
     Promotion,
     PromotionMetadata,
     promotion_document,
@@ -28,6 +29,7 @@ from evolve.gate.verdict import (
 )
 
 __all__ = [
+    "PROMOTION_VERSION",
     "THRESHOLD_COST",
     "THRESHOLD_REVIEW",
     "ArmEvidence",
