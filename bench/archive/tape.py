@@ -6,6 +6,7 @@ was told to expect.
 
 import gzip
 import tarfile
+import zlib
 from collections.abc import Iterator
 from typing import IO
 
@@ -13,6 +14,7 @@ from bench.errors import RunError
 
 BLOCK = 512
 PIECE = 1024 * 1024
+MOST_PADDING = 64 * 1024  # zeros after the last file
 
 
 class TapeWriter:
@@ -56,6 +58,7 @@ class TapeReader:
         self._exactly(self._pad)
         header = self._exactly(BLOCK)
         if not header.strip(b"\0"):
+            self._end()
             return None
         try:
             info = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
@@ -73,14 +76,23 @@ class TapeReader:
             size -= len(piece)
             yield piece
 
+    def _end(self) -> None:
+        """Nothing but zeros may follow; reading them to their end checks the sum of the compressed file."""
+        rest = self._up_to(MOST_PADDING)
+        if rest.strip(b"\0") or self._up_to(1):
+            raise self._refused("something follows after its end")
+
     def _exactly(self, size: int) -> bytes:
-        try:
-            content = self._in.read(size)
-        except (OSError, EOFError) as error:
-            raise self._refused(f"it cannot be read ({error})") from error
+        content = self._up_to(size)
         if len(content) != size:
             raise self._refused("it ends too early")
         return content
+
+    def _up_to(self, size: int) -> bytes:
+        try:
+            return self._in.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise self._refused(f"it cannot be read ({error})") from error
 
     def _refused(self, why: str) -> RunError:
         return RunError(f"{self._name} is refused: {why}\n  export the run again, or copy the file again")

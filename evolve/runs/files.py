@@ -19,6 +19,7 @@ from evolve.runs.model import GenerationState
 
 Kind = TypeVar("Kind")
 _GENERATION = re.compile(r"gen-([1-9]\d{0,5})")
+LAST = 3  # rows that a look at a run shows
 _OTHER_VERSION = "use the version of incumbent that wrote it"
 
 
@@ -65,10 +66,11 @@ class _PromotionFacts(Struct):
 
 
 class SweepFacts(Struct, frozen=True):
-    """One sweep's state, and what of the store its rows name."""
+    """One sweep's state, what of the store its rows name, and its last rows."""
 
     state: GenerationState
     artifacts: frozenset[Artifact]
+    last: tuple[RowFacts, ...]
 
 
 def read_config_facts(path: Path) -> ConfigFacts:
@@ -92,8 +94,8 @@ def sweep_folders(run: Path) -> list[tuple[int, Path]]:
 
 def read_sweep(generation: int, folder: Path) -> SweepFacts:
     """RunError for a file that cannot be read, or is of another version."""
-    reused = _rows(folder / "reused.jsonl")
-    latest = {facts.identity.key: facts for facts in (*reused, *_rows(folder / "results.jsonl"))}
+    reused, measured = _rows(folder / "reused.jsonl"), _rows(folder / "results.jsonl")
+    latest = {facts.identity.key: facts for facts in (*reused, *measured)}
     statuses = Counter(facts.outcome.status for facts in latest.values())
     promotion = _promotion(folder / "promotion.json")
     state = GenerationState(
@@ -109,7 +111,7 @@ def read_sweep(generation: int, folder: Path) -> SweepFacts:
         code=promotion.metadata.exit_code if promotion else None,
     )
     artifacts = frozenset(artifact for facts in latest.values() for artifact in facts.artifacts.values())
-    return SweepFacts(state, artifacts)
+    return SweepFacts(state, artifacts, measured[-LAST:])
 
 
 def cells_of(folder: Path) -> int | None:

@@ -40,7 +40,7 @@ class Tail:
     def _line(self, folder: Path, facts: RowFacts, done: int) -> str:
         cells = cells_of(folder) or done
         where = "" if folder == self._run.path else f"{folder.name} "
-        return f"{where}[{done}/{cells}] {cell_line(_event(facts, done, cells))}"
+        return f"{where}[{done}/{cells}] {facts_line(facts)}"
 
 
 def follow(run: RunFolder, say: Callable[[str], None], pause: Callable[[float], None] = time.sleep) -> None:
@@ -55,9 +55,10 @@ def follow(run: RunFolder, say: Callable[[str], None], pause: Callable[[float], 
             pause(PAUSE)
 
 
-def _event(facts: RowFacts, done: int, cells: int) -> CellFinished:
+def facts_line(facts: RowFacts) -> str:
+    """A row in the line that the run itself printed of it."""
     cell = facts.identity
-    return CellFinished(
+    event = CellFinished(
         cell=f"{cell.task}/{cell.arm}/{cell.repeat}",
         task=cell.task,
         arm=cell.arm,
@@ -68,6 +69,7 @@ def _event(facts: RowFacts, done: int, cells: int) -> CellFinished:
         cost_usd=facts.usage.cost_usd,
         seconds=facts.timings.total,
         detail=facts.outcome.detail,
-        done=done,
-        cells=cells,
+        done=0,
+        cells=0,
     )
+    return cell_line(event)

@@ -40,7 +40,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     """One run. `why` explains its state; `holder` is who works on it or did last, null if nobody wrote that down.
 
     A run that is `refused` is one that this version cannot read. `unapplied` says that it promoted what no `apply`
-    took over. `size` are the bytes of its folder, `objects_size` those of the artifacts that its rows name.
+    took over; `last` are the newest rows, in a line each. `size` are the bytes of its folder, `objects_size` those of the artifacts that its rows name.
     """
 
     run: str
@@ -54,6 +54,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     agent: str | None
     model: str | None
     generations: tuple[GenerationState, ...]
+    last: tuple[str, ...]
     unapplied: bool
     size: int
     objects_size: int

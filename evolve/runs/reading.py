@@ -13,6 +13,7 @@ from bench.line_file import complete_lines
 from bench.project import Holder, RunFolder, list_runs, read_holder
 from evolve.apply import read_records
 from evolve.runs.files import ConfigFacts, SweepFacts, read_config_facts, read_sweep, sweep_folders
+from evolve.runs.following import facts_line
 from evolve.runs.judging import judge
 from evolve.runs.model import RunList, RunState
 
@@ -56,6 +57,7 @@ def _state(
         agent=config.config.agent.name if config else None,
         model=config.config.model.id if config else None,
         generations=generations,
+        last=tuple(facts_line(facts) for facts in sweeps[-1].last) if sweeps else (),
         unapplied=False,
         size=_size(run),
         objects_size=sum(artifact.size for artifact in artifacts),

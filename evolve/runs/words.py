@@ -36,6 +36,8 @@ def show_lines(run: RunState) -> list[str]:
     ]
     for generation in run.generations:
         lines += _generation_lines(generation)
+    if run.state == "running":
+        lines += [f"last: {line}" for line in run.last]
     lines.append(f"on disk: {size_text(run.size)}, and {size_text(run.objects_size)} of artifacts in the store")
     if run.spend_entries is not None:
         lines.append(f"spend: {run.spend_entries} entries in spend.jsonl")
