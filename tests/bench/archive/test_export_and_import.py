@@ -246,7 +246,7 @@ def test_a_run_whose_rows_name_artifacts_that_are_not_in_it_is_refused(
     archive: Path, other: Path, tmp_path: Path
 ) -> None:
     files = {name: content for name, content in members(archive).items() if name.startswith("run/")}
-    with pytest.raises(RunError, match="6 artifacts of run .* are not in it"):
+    with pytest.raises(RunError, match=r"6 artifacts of run .* are not in it"):
         import_run(other, forged(tmp_path / "evil.tar.gz", EVOLVE_RUN, files))
     assert left_in(other) == []
 

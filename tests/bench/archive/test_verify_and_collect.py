@@ -210,7 +210,7 @@ def test_a_disk_that_takes_no_removal_is_an_error_that_names_the_file(
         raise OSError(30, "Read-only file system", str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    with pytest.raises(RunError, match="cannot remove .*Read-only"):
+    with pytest.raises(RunError, match=r"cannot remove .*Read-only"):
         collect_garbage(root)
 
 
