@@ -35,8 +35,8 @@ def verify_lines(report: StoreReport) -> list[str]:
             f"{report.orphans} objects ({size_text(report.orphans_size)}) belong to no run; "
             "bench store gc removes them"
         )
-    runs = f"{report.runs} runs refer to {report.referenced} of them"
-    verdict = f"sound: {runs}" if report.sound else "NOT SOUND: restore what is named from a copy"
+    runs = f"runs: {report.runs}; they refer to {report.referenced} of them"
+    verdict = f"sound; {runs}" if report.sound else "NOT SOUND: restore what is named from a copy"
     return [*lines, verdict]
 
 
@@ -45,7 +45,7 @@ def collect_lines(report: CollectReport) -> list[str]:
     did = "would remove" if report.dry_run else "removed"
     more = f" and {report.leftovers} leftovers of interrupted work" if report.leftovers else ""
     gone = f"{did} {report.removed} objects ({size_text(report.removed_size)}){more}"
-    lines = [f"{gone}; {report.left} stay ({size_text(report.left_size)}) for {len(report.kept)} runs"]
+    lines = [f"{gone}; {report.left} stay ({size_text(report.left_size)}); runs kept: {len(report.kept)}"]
     if report.forgotten:
         lose = "would lose" if report.dry_run else "lost"
         lines += [f"runs that were not kept {lose} artifacts:", *_first(report.forgotten, "  ")]

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import socket
 import stat
 import tempfile
 import time
@@ -82,7 +81,7 @@ def hold_run(run: RunFolder, command: str) -> Iterator[Hold]:
         me = Holder(
             schema_version=HOLDER_VERSION,
             pid=os.getpid(),
-            host=socket.gethostname(),
+            host=os.uname().nodename,
             command=command,
             started_at=datetime.now(UTC),
         )
