@@ -2,7 +2,7 @@
 
 from bench.archive.collect import REMOVED, STAGING, collect_garbage
 from bench.archive.export import export_run
-from bench.archive.facts import CellId, RowFacts, read_facts, row_facts, row_files
+from bench.archive.facts import ROWS, CellId, RowFacts, read_facts, row_facts, row_files
 from bench.archive.importing import MOST, import_run
 from bench.archive.manifest import Manifest
 from bench.archive.model import (
@@ -20,6 +20,7 @@ from bench.archive.words import collect_lines, export_lines, import_lines, size_
 __all__ = [
     "MOST",
     "REMOVED",
+    "ROWS",
     "STAGING",
     "BrokenObject",
     "CellId",

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bench.errors import RunError
 from bench.line_file import complete_lines
-from bench.results import SCHEMA_VERSION, Artifact, Kind, Status
+from bench.results import SCHEMA_VERSION, Artifact, Kind, Reused, Status
 from bench.text import printable
 
 ROWS, REUSED = "results.jsonl", "reused.jsonl"
@@ -59,7 +59,7 @@ class TimingFacts(Struct, frozen=True):
 
 
 class RowFacts(Struct, frozen=True):
-    """A row without its provenance."""
+    """A row without its provenance. `reuse` says, if it is not null, that an earlier run measured it."""
 
     schema_version: int
     identity: CellId
@@ -68,14 +68,15 @@ class RowFacts(Struct, frozen=True):
     usage: UsageFacts
     timings: TimingFacts
     artifacts: dict[str, Artifact]
+    reuse: Reused | None = None
 
 
-class _Version(Struct):
+class _Version(Struct, frozen=True):
     schema_version: int
 
 
 def row_files(run: Path) -> tuple[Path, ...]:
-    """Every file of rows in a run's folder: measured ones, and those that stand for cells of a later run."""
+    """Every file of rows in a run's folder: those of its cells, and earlier ones that some of them were taken from."""
     folders = (run, *sorted(run.glob("gen-*")))
     return tuple(path for folder in folders for path in (folder / ROWS, folder / REUSED) if path.exists())
 

@@ -44,7 +44,7 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return sum(each.size for each in self.files)
 
 
-class _Version(Struct):
+class _Version(Struct, frozen=True):
     schema_version: int
 
 

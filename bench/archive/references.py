@@ -20,12 +20,12 @@ _MENTIONED = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _APPLIED = "applied.jsonl"
 
 
-class _File(Struct):
+class _File(Struct, frozen=True):
     before: str
     after: str
 
 
-class _Applied(Struct):
+class _Applied(Struct, frozen=True):
     files: tuple[_File, ...]
 
 

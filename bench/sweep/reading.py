@@ -10,7 +10,7 @@ from bench.errors import RunError
 from bench.sweep.model import PLAN_VERSION, Plan
 
 
-class _Version(Struct):
+class _Version(Struct, frozen=True):
     schema_version: int
 
 
@@ -19,9 +19,9 @@ def read_plan(path: Path) -> tuple[Plan, str]:
     try:
         content = path.read_bytes()
         version = msgspec.json.decode(content, type=_Version).schema_version
-        if version != PLAN_VERSION:
+        if not 1 <= version <= PLAN_VERSION:
             raise RunError(
-                f"{path}: schema_version {version} is not supported, only {PLAN_VERSION} is\n"
+                f"{path}: schema_version {version} is not supported, only 1 to {PLAN_VERSION}\n"
                 "  use the version of incumbent that wrote it, or start a new run"
             )
         return msgspec.json.decode(content, type=Plan), digest_bytes(content.removesuffix(b"\n"))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from bench.archive import RowFacts, read_facts
+from bench.archive import ROWS, RowFacts, read_facts
 from bench.config import SAVED_SCHEMA
 from bench.errors import RunError
 from bench.results import Artifact
@@ -23,15 +23,15 @@ LAST = 3  # rows that a look at a run shows
 _OTHER_VERSION = "use the version of incumbent that wrote it"
 
 
-class _Named(Struct):
+class _Named(Struct, frozen=True):
     name: str
 
 
-class _Model(Struct):
+class _Model(Struct, frozen=True):
     id: str | None = None
 
 
-class SavedFacts(Struct):
+class SavedFacts(Struct, frozen=True):
     """What a list needs of a configuration."""
 
     suite: _Named
@@ -41,7 +41,7 @@ class SavedFacts(Struct):
     generations: int = 1
 
 
-class ConfigFacts(Struct):
+class ConfigFacts(Struct, frozen=True):
     """What a list needs of config.json."""
 
     schema: str
@@ -49,17 +49,17 @@ class ConfigFacts(Struct):
     overrides: tuple[str, ...] = ()
 
 
-class _PlanFacts(Struct):
+class _PlanFacts(Struct, frozen=True):
     schema_version: int
     cells: tuple[dict[str, Any], ...]
 
 
-class _About(Struct):
+class _About(Struct, frozen=True):
     idea: str
     exit_code: int
 
 
-class _PromotionFacts(Struct):
+class _PromotionFacts(Struct, frozen=True):
     schema_version: int
     decision: Decision
     metadata: _About
@@ -94,8 +94,8 @@ def sweep_folders(run: Path) -> list[tuple[int, Path]]:
 
 def read_sweep(generation: int, folder: Path) -> SweepFacts:
     """RunError for a file that cannot be read, or is of another version."""
-    reused, measured = _rows(folder / "reused.jsonl"), _rows(folder / "results.jsonl")
-    latest = {facts.identity.key: facts for facts in (*reused, *measured)}
+    rows = _rows(folder / ROWS)
+    latest = {facts.identity.key: facts for facts in rows}
     statuses = Counter(facts.outcome.status for facts in latest.values())
     promotion = _promotion(folder / "promotion.json")
     state = GenerationState(
@@ -104,14 +104,14 @@ def read_sweep(generation: int, folder: Path) -> SweepFacts:
         cells=cells_of(folder),
         settled=statuses["measured"] + statuses["unusable"],
         statuses=dict(sorted(statuses.items())),
-        reused=len(reused),
-        cost_usd=_cost(latest.values()),
+        reused=sum(facts.reuse is not None for facts in latest.values()),
+        cost_usd=_cost(rows),
         idea=promotion.metadata.idea if promotion else None,
         decision=promotion.decision if promotion else None,
         code=promotion.metadata.exit_code if promotion else None,
     )
     artifacts = frozenset(artifact for facts in latest.values() for artifact in facts.artifacts.values())
-    return SweepFacts(state, artifacts, measured[-LAST:])
+    return SweepFacts(state, artifacts, rows[-LAST:])
 
 
 def cells_of(folder: Path) -> int | None:
@@ -137,8 +137,8 @@ def _rows(path: Path) -> tuple[RowFacts, ...]:
 
 
 def _cost(rows: Iterable[RowFacts]) -> float | None:
-    """The sum, if every row knows its part of it."""
-    known = [facts.usage.cost_usd for facts in rows]
+    """What the run's own rows say that it paid, every attempt; unknown if one of them does not know its part."""
+    known = [facts.usage.cost_usd for facts in rows if facts.reuse is None]
     return sum(cost for cost in known if cost is not None) if known and None not in known else None
 
 

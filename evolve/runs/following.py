@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.archive import RowFacts, row_facts, row_files
+from bench.archive import ROWS, RowFacts, row_facts
 from bench.project import RunFolder, read_holder
 from bench.watch import CellFinished, cell_line
-from evolve.runs.files import cells_of
+from evolve.runs.files import cells_of, sweep_folders
 
 PAUSE = 1.0  # seconds between two looks
 
@@ -22,13 +22,15 @@ class Tail:
 
     def new_lines(self) -> Iterator[str]:
         """One line for each row that was added since the last call."""
-        for path in row_files(self._run.path):
+        for path in (each / ROWS for _, each in sweep_folders(self._run.path)):
             for facts in self._new_rows(path):
                 done = self._done.setdefault(path.parent, set())
                 done.add(facts.identity.key)
                 yield self._line(path.parent, facts, len(done))
 
     def _new_rows(self, path: Path) -> Iterator[RowFacts]:
+        if not path.exists():
+            return
         with path.open("rb") as file:
             file.seek(self._read.get(path, 0))
             for line in file:

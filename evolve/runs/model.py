@@ -16,7 +16,8 @@ class GenerationState(Struct, frozen=True, kw_only=True):
     """How far one sweep is; generation 0 is that of `bench`.
 
     `cells` is null before the plan is sealed. `settled` cells have a row that a resumed run would keep; `statuses`
-    counts the latest rows. `cost_usd` is what the rows say, null if one does not know it.
+    counts the latest rows, of which `reused` were measured by an earlier run. `cost_usd` is what the other rows say,
+    null if one does not know it.
     """
 
     generation: int
@@ -34,6 +35,14 @@ class GenerationState(Struct, frozen=True, kw_only=True):
     def left(self) -> int:
         """How many cells a resumed run would measure."""
         return max(0, (self.cells or 0) - self.settled)
+
+
+class SpendState(Struct, frozen=True, kw_only=True):
+    """What spend.jsonl says: dollars that sessions used (null if one does not know), and that are still reserved."""
+
+    sessions: int
+    spent_usd: float | None
+    reserved_usd: float
 
 
 class RunState(Struct, frozen=True, kw_only=True):
@@ -58,7 +67,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     unapplied: bool
     size: int
     objects_size: int
-    spend_entries: int | None
+    spend: SpendState | None
     holder: Holder | None
 
 

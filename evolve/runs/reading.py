@@ -9,13 +9,13 @@ from msgspec import structs
 
 from bench.archive import files_of
 from bench.errors import UserError
-from bench.line_file import complete_lines
 from bench.project import Holder, RunFolder, list_runs, read_holder
 from evolve.apply import read_records
 from evolve.runs.files import ConfigFacts, SweepFacts, read_config_facts, read_sweep, sweep_folders
 from evolve.runs.following import facts_line
 from evolve.runs.judging import judge
 from evolve.runs.model import RunList, RunState
+from evolve.runs.spending import read_spend
 
 Read = TypeVar("Read")
 
@@ -33,7 +33,8 @@ def read_run(run: RunFolder) -> RunState:
     sweeps = _or_refused(lambda: _sweeps(run), refusals) or ()
     unapplied = _or_refused(lambda: _is_unapplied(run, sweeps), refusals)
     state = _state(run, holder, held, config, sweeps)
-    state = structs.replace(state, unapplied=bool(unapplied))
+    spend = _or_refused(lambda: read_spend(run.path / "spend.jsonl"), refusals)
+    state = structs.replace(state, unapplied=bool(unapplied), spend=spend)
     return structs.replace(state, state="refused", why=refusals[0]) if refusals and not held else state
 
 
@@ -61,7 +62,7 @@ def _state(
         unapplied=False,
         size=_size(run),
         objects_size=sum(artifact.size for artifact in artifacts),
-        spend_entries=_spend_entries(run),
+        spend=None,
         holder=holder,
     )
 
@@ -89,14 +90,6 @@ def _size(run: RunFolder) -> int:
         return sum(path.stat().st_size for path in files_of(run.path, strict=False))
     except (OSError, UserError):  # it is being removed, or cannot be read, which is said elsewhere
         return 0
-
-
-def _spend_entries(run: RunFolder) -> int | None:
-    path = run.path / "spend.jsonl"
-    try:
-        return sum(1 for _ in complete_lines(path)) if path.is_file() else None
-    except UserError:
-        return None
 
 
 def _or_refused(read: Callable[[], Read], refusals: list[str]) -> Read | None:

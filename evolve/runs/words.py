@@ -39,8 +39,9 @@ def show_lines(run: RunState) -> list[str]:
     if run.state == "running":
         lines += [f"last: {line}" for line in run.last]
     lines.append(f"on disk: {size_text(run.size)}, and {size_text(run.objects_size)} of artifacts in the store")
-    if run.spend_entries is not None:
-        lines.append(f"spend: {run.spend_entries} entries in spend.jsonl")
+    if run.spend is not None:
+        spent = "unknown" if run.spend.spent_usd is None else f"${run.spend.spent_usd:.4f}"
+        lines.append(f"spent: {spent} in {run.spend.sessions} sessions; reserved: ${run.spend.reserved_usd:.4f}")
     return lines + list(_next(run))
 
 

@@ -87,12 +87,42 @@ def test_cells_that_failed_or_were_stopped_are_left_and_those_that_were_measured
     assert (found.state, found.generations[0].left, found.generations[0].statuses["stopped"]) == ("interrupted", 1, 1)
 
 
-def test_rows_that_stand_for_cells_count_as_done(root: Path) -> None:
+def test_a_row_that_was_taken_from_an_earlier_run_counts_as_done_and_as_reused(root: Path) -> None:
+    path = half_measured(root).path / "gen-1" / "results.jsonl"
+    row = msgspec.json.decode(lines_of(path)[0])
+    row |= {"schema_version": 2, "reuse": {"row": "0" * 64, "measured_at": "2026-11-01T00:00:00Z"}}
+    row["usage"]["cost_usd"] = 5.0
+    path.write_bytes(canonical_json(row) + b"\n")
+    (generation,) = state(root).generations
+    assert (generation.reused, generation.settled, generation.left, generation.cost_usd) == (1, 1, 2, None)
+
+
+def test_what_was_spent_and_is_reserved_is_told_of_a_run_in_progress(root: Path) -> None:
+    path = run_of(root).path / "spend.jsonl"
+    entries = [
+        {"entry": "opened", "schema_version": 1, "prices": "d"},
+        {"entry": "reserved", "id": 1, "amounts": {"picodollars": 2 * 10**12}},
+        {"entry": "settled", "id": 1, "amounts": {"picodollars": 10**12 // 2}},
+        {"entry": "reserved", "id": 2, "amounts": {"picodollars": 3 * 10**12}},
+    ]
+    path.write_bytes(b"".join(canonical_json(each) + b"\n" for each in entries) + b'{"entry": "sett')
+    spend = state(root).spend
+    assert spend is not None
+    assert (spend.sessions, spend.spent_usd, spend.reserved_usd) == (1, 0.5, 3.0)
+    unknown = {"entry": "settled", "id": 2, "amounts": {}, "unknown": ["usd"]}
+    path.write_bytes(b"".join(canonical_json(each) + b"\n" for each in (*entries, unknown)))
+    assert (spend := state(root).spend) is not None
+    assert (spend.sessions, spend.spent_usd, spend.reserved_usd) == (2, None, 0.0)
+    path.write_bytes(b'{"entry": "opened", "schema_version": 99}\n')
+    assert "schema_version 99 is not supported" in state(root).why
+
+
+def test_earlier_rows_that_cells_were_taken_from_are_no_cells_themselves(root: Path) -> None:
     run = half_measured(root)
     whole = lines_of(Path(__file__).parents[2] / "fixtures" / "run-v1" / "runs" / EVOLVE_RUN / "gen-1" / "results.jsonl")
     (run.path / "gen-1" / "reused.jsonl").write_bytes(whole[2])
     (generation,) = state(root).generations
-    assert (generation.reused, generation.settled, generation.left) == (1, 2, 1)
+    assert (generation.reused, generation.settled, generation.left) == (0, 1, 2)
 
 
 KILLED_BEFORE = ["config.json", "gen-1", "plan.json", "results.jsonl", "promotion.json", "report.md"]
