@@ -1,5 +1,6 @@
 """One process works on a run; the lock ends with it. With real processes."""
 
+import fcntl
 import os
 import re
 import signal
@@ -109,24 +110,16 @@ def test_of_many_that_begin_at_once_one_works_on_a_run(run: RunFolder) -> None:
     assert sorted(won) == [False] * 7 + [True]
 
 
-def test_looking_at_a_run_keeps_nobody_from_working_on_it(run: RunFolder) -> None:
+def test_looking_at_a_run_keeps_nobody_from_working_on_it(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with hold_run(run, "evolve"):
         pass
-    stop = threading.Event()
-
-    def look() -> None:
-        while not stop.is_set():
-            read_holder(run)
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        for _ in range(200):
-            with hold_run(run, "resume"):
-                pass
-    finally:
-        stop.set()
-        looking.join()
+    with (run.path / "lock").open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        monkeypatch.setattr("bench.project.lock.time.sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+        with hold_run(run, "resume"):
+            assert read_holder(run)[1]
 
 
 def test_a_lock_that_nobody_wrote_into_is_one_that_nobody_holds(run: RunFolder) -> None:
