@@ -14,12 +14,23 @@ Measure arms on the tasks of a suite, without evolving anything, and report.
   bench prepare SUITE           fetch what a suite is made of; it then runs offline
   bench debug RUN --cell TASK/ARM/REPEAT
                                 run one cell again and look into its sandbox
+  bench store verify|gc|export RUN --to FILE|import FILE
+                                the artifacts of all runs: check, clean up, move elsewhere
   bench config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
 Overrides are Hydra's: suite=wild tasks.split=train arms=review workers=4; all groups but proposer and promotion.
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
-Exit codes: 0 measured, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline, 130 interrupted."""
+Exit codes: 0 measured, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline, 4 a check says no,
+130 interrupted."""
+
+_STORE = """\
+The object store of a project, runs/objects, which holds the artifacts of all its runs.
+
+  verify              re-hash every object; is all there that a row of a run names? exit 4 if not
+  gc [--keep RUN …]   remove what no run mentions, or none of those that are kept; never while a run is in progress
+  export RUN --to F   one file with the run, its artifacts and their digests
+  import F            take such a file in, all of it or nothing, once every digest was checked"""
 
 _DEBUG = """\
 Run one cell of a finished run again, as its saved configuration says, and open a shell in its sandbox once its
@@ -41,6 +52,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_debug import debug  # noqa: PLC0415
 
         return debug(options, project_root(options.root, say), say)
+    if command == "store":
+        from bench.cli_store import store  # noqa: PLC0415
+
+        return store(options)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -83,6 +98,27 @@ def _config_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _store_parser() -> argparse.ArgumentParser:
+    parser = make_parser("bench store", _STORE, overrides=False)
+    add = parser.add_argument
+    add("action", choices=["verify", "gc", "export", "import"], help="what to do")
+    add("words", nargs="*", metavar="RUN or FILE", help="export: the run; import: the file")
+    add(
+        "--keep",
+        metavar="RUN",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="gc: what only other runs mention goes",
+    )
+    add("--dry-run", action="store_true", help="gc: say what would be removed, and remove nothing")
+    add("--to", metavar="FILE", help="export: the new file, such as run.tar.gz")
+    add(
+        "--most", metavar="GIB", type=float, help="import: the most that the file may unpack to (default: 16)"
+    )
+    return parser
+
+
 def _debug_parser() -> argparse.ArgumentParser:
     parser = make_parser("bench debug", _DEBUG, overrides=False)
     parser.add_argument("run", metavar="RUN", help="a run's id or folder, or a generation of it: RUN/gen-1")
@@ -91,4 +127,10 @@ def _debug_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_COMMANDS = {"run": _run_parser, "prepare": _prepare_parser, "config": _config_parser, "debug": _debug_parser}
+_COMMANDS = {
+    "run": _run_parser,
+    "prepare": _prepare_parser,
+    "config": _config_parser,
+    "debug": _debug_parser,
+    "store": _store_parser,
+}

@@ -11,7 +11,7 @@ from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.digest import digest_json
 from bench.exits import ExitCode
-from bench.project import create_run, removed_if_refused
+from bench.project import removed_if_refused, start_run
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
@@ -52,8 +52,11 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
         plan = seal_plan(ground, selected, 0, None)
-        with open_events(options, sys.stderr) as watcher:
-            run = create_run(root, digest_json(loaded.config))
+        with (
+            open_events(options, sys.stderr) as watcher,
+            start_run(root, digest_json(loaded.config), "bench") as hold,
+        ):
+            run = hold.run
             loaded.save(run.path)
             watcher.see(
                 RunStarted(
@@ -66,6 +69,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             code = exit_code(health(result.rows, ground.roles(selected)), result.stopped)
             report = run.path / "report.md"
             report.write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
+            hold.finish(int(code))
             watcher.see(RunFinished(run=run.id, code=int(code)))
     summary = BenchSummary(
         run=run.id,

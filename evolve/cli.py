@@ -13,6 +13,8 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve apply RUN              take over what a run promoted; --dry-run shows it, --revert takes it back
+  evolve runs list|show RUN|prune
+                                what is there, how far a run is (--follow), what may go
   evolve config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
@@ -29,6 +31,14 @@ The decision is reached again from the run's rows first. Evidence that is edited
 not confined is refused, as are files that are not the ones that were measured. The result is an ordinary change
 of your working tree; nothing is committed."""
 
+_RUNS = """\
+The runs of a project, those of `evolve` and those of `bench`.
+
+  list                what is there, its state, its decisions, what it takes on disk
+  show RUN            one run; --follow prints each cell of a run in progress as it finishes, until the run ends
+  prune --keep N      remove all but the newest N; or --older-than DAYS. A run in progress stays, and one whose
+                      promotion was not applied, unless --force. Their artifacts go with: bench store gc"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point; returns the exit code."""
@@ -44,6 +54,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from evolve.apply import apply_command  # noqa: PLC0415
 
         return apply_command(options, say)
+    if command == "runs":
+        from evolve.runs import runs_command  # noqa: PLC0415
+
+        return runs_command(options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -76,6 +90,19 @@ def _apply_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _runs_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve runs", _RUNS, overrides=False)
+    add = parser.add_argument
+    add("action", choices=["list", "show", "prune"], help="what to do")
+    add("words", nargs="*", metavar="RUN", help="show: its id, the beginning of its id, or its folder")
+    add("--follow", action="store_true", help="show: a line for each cell, until the run ends")
+    add("--keep", metavar="N", type=int, help="prune: how many of the newest runs stay")
+    add("--older-than", metavar="DAYS", type=float, help="prune: runs that began earlier go")
+    add("--dry-run", action="store_true", help="prune: say what would be removed, and remove nothing")
+    add("--force", action="store_true", help="prune: also promotions that were not applied")
+    return parser
+
+
 def _config_parser() -> argparse.ArgumentParser:
     from bench.cli_config import add_config_arguments  # noqa: PLC0415
 
@@ -84,4 +111,10 @@ def _config_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_COMMANDS = {"run": _run_parser, "plan": _plan_parser, "apply": _apply_parser, "config": _config_parser}
+_COMMANDS = {
+    "run": _run_parser,
+    "plan": _plan_parser,
+    "apply": _apply_parser,
+    "runs": _runs_parser,
+    "config": _config_parser,
+}

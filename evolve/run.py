@@ -12,7 +12,7 @@ from bench.config import Config, PromotionConfig, ProposerConfig
 from bench.digest import digest_json
 from bench.errors import ConfigError
 from bench.exits import ExitCode
-from bench.project import RunFolder, create_run, removed_if_refused
+from bench.project import RunFolder, removed_if_refused, start_run
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.sweep import Ground, canonical_skills, open_ground, refuse_solved
 from bench.text import printable
@@ -68,8 +68,11 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         refuse_solved(ground, cancellation)
         for line in forecast_lines(make_forecast(ground, policy, promotion.split)):
             say(line)
-        with open_events(options, sys.stderr) as watcher:
-            run = create_run(root, digest_json(loaded.config))
+        with (
+            open_events(options, sys.stderr) as watcher,
+            start_run(root, digest_json(loaded.config), "evolve") as hold,
+        ):
+            run = hold.run
             loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             conditions = Conditions(
@@ -77,6 +80,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             )
             with removed_if_refused(run):
                 result = run_generations(conditions, proposer, canonical, start)
+            hold.finish(int(result.code))
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
     _print(options, run, result, ground)
     return result.code

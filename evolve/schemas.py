@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.archive import CollectReport, ExportReport, ImportReport, Manifest, StoreReport
 from bench.generated_schema import generated_schema, write_schemas
+from bench.project import Holder
 from bench.results import row_schema
 from bench.run import BenchSummary
 from bench.scoring import review_schema
@@ -13,6 +15,7 @@ from bench.watch import Event
 from evolve.apply import apply_schemas
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
+from evolve.runs import PruneReport, RunList, RunState
 from evolve.summary import RunSummary
 
 
@@ -20,6 +23,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
     """The schemas by the name of their file."""
     return {
         "bench-summary": generated_schema(BenchSummary, "bench-summary"),
+        "export-manifest": generated_schema(Manifest, "export-manifest"),
         "event": generated_schema(Event, "event"),
         "forecast": generated_schema(Forecast, "forecast"),
         "plan": generated_schema(Plan, "plan"),
@@ -27,6 +31,14 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "review": review_schema(),
         "row": row_schema(),
         "run-summary": generated_schema(RunSummary, "run-summary"),
+        "run-list": generated_schema(RunList, "run-list"),
+        "run-lock": generated_schema(Holder, "run-lock"),
+        "run-state": generated_schema(RunState, "run-state"),
+        "runs-pruned": generated_schema(PruneReport, "runs-pruned"),
+        "store-collected": generated_schema(CollectReport, "store-collected"),
+        "store-export": generated_schema(ExportReport, "store-export"),
+        "store-import": generated_schema(ImportReport, "store-import"),
+        "store-verified": generated_schema(StoreReport, "store-verified"),
         **apply_schemas(),
     }
 

@@ -15,7 +15,7 @@ from bench.digest import digest_json
 from bench.errors import ConfigError
 from bench.strict_json import parse_json
 
-_SCHEMA = "config/1"
+SAVED_SCHEMA = "config/1"
 
 
 def config_digest(config: Config) -> str:
@@ -26,7 +26,7 @@ def config_digest(config: Config) -> str:
 def saved_config(config: Config, composed: Composed) -> dict[str, Any]:
     """What config.json holds: the values with their digest, and what they were composed from."""
     return {
-        "schema": _SCHEMA,
+        "schema": SAVED_SCHEMA,
         "digest": config_digest(config),
         "config": msgspec.to_builtins(config),
         "overrides": list(composed.overrides),
@@ -39,7 +39,14 @@ def read_saved_config(path: Path) -> Config:
     content = _content(path)
     refuse(schema_complaints(load_schema("config-file"), content), lambda _path: str(path))
     values = content["config"]
-    refuse(schema_complaints(load_schema("config"), values, ("config",)), lambda _path: str(path))
+    complaints = schema_complaints(load_schema("config"), values, ("config",))
+    if complaints and digest_json(values) == content["digest"]:
+        raise ConfigError(
+            f"{path} was written by another version of incumbent, whose settings were others:\n"
+            f"  {complaints[0].line()}\n"
+            "  use that version for this run, or start a new one"
+        )
+    refuse(complaints, lambda _path: str(path))
     config = freeze(values)
     digest = config_digest(config)
     if digest != content["digest"]:
@@ -57,8 +64,9 @@ def _content(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     found = content.get("schema") if isinstance(content, dict) else None
-    if found != _SCHEMA:
+    if found != SAVED_SCHEMA:
         raise ConfigError(
-            f"{path} is no saved configuration of this version: its schema is {found!r}, not {_SCHEMA!r}"
+            f"{path} is no saved configuration of this version: its schema is {found!r}, not {SAVED_SCHEMA!r}\n"
+            "  use the version of incumbent that wrote it, or start a new run"
         )
     return dict(content)

@@ -1,16 +1,40 @@
 """A project on disk: the embedded starter, and the folders of its runs."""
 
-from bench.project.finding import find_run
-from bench.project.runs import RUNS, RunFolder, create_run, list_runs, removed_if_refused
+from bench.project.finding import find_project, find_run
+from bench.project.lock import (
+    LOCK,
+    Hold,
+    Holder,
+    claim_run,
+    hold_run,
+    own_store,
+    read_holder,
+    refuse_in_progress,
+    start_run,
+    use_store,
+)
+from bench.project.runs import RUNS, RunFolder, create_run, list_runs, remove_folder, removed_if_refused
 from bench.project.starter import STARTER_TAG, unpack_starter
 
 __all__ = [
+    "LOCK",
     "RUNS",
     "STARTER_TAG",
+    "Hold",
+    "Holder",
     "RunFolder",
+    "claim_run",
     "create_run",
+    "find_project",
     "find_run",
+    "hold_run",
     "list_runs",
+    "own_store",
+    "read_holder",
+    "refuse_in_progress",
+    "remove_folder",
     "removed_if_refused",
+    "start_run",
     "unpack_starter",
+    "use_store",
 ]

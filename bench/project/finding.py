@@ -1,12 +1,31 @@
-"""Finds a run by what a person typed."""
+"""Finds a run, and the project that it belongs to, by what a person typed."""
 
 from pathlib import Path
 
+from bench.config import find_root
 from bench.errors import RunError
 from bench.project.runs import RUNS, RunFolder, list_runs
 from bench.text import did_you_mean, printable
 
 _MOST_NAMED = 10
+
+
+def find_project(run: str, explicit: str | None, here: Path) -> Path:
+    """The project that is named, that the run's path lies in, that is at or above `here`, or the starter below it.
+
+    Unlike a command that measures, this never makes one: RunError if there is none.
+    """
+    if explicit is None and "/" in run:
+        folder = (here / run).resolve()
+        if folder.parent.name == RUNS and find_root(folder) == folder.parent.parent:
+            return folder.parent.parent
+    named = None if explicit is None else Path(explicit)
+    root = find_root(here, named) or find_root(here / RUNS / "starter")
+    if root is None:
+        raise RunError(
+            "there is no project here (no evolve.toml above)\n  go into one, or name it with --root"
+        )
+    return root
 
 
 def find_run(root: Path, name: str) -> RunFolder:

@@ -64,9 +64,14 @@ def removed_if_refused(run: RunFolder) -> Iterator[None]:
         yield
     except UserError:
         if not any(run.path.rglob("results.jsonl")):
-            make_removable(run.path)
-            shutil.rmtree(run.path)
+            remove_folder(run.path)
         raise
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that may hold frozen ones."""
+    make_removable(folder)
+    shutil.rmtree(folder)
 
 
 def make_removable(folder: Path) -> None:

@@ -15,6 +15,7 @@ from bench.sweep.ground import (
 from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
+from bench.sweep.reading import read_plan
 from bench.sweep.reporting import sweep_report
 from bench.sweep.scratch import open_scratch
 from bench.sweep.sweep import SweepResult, run_sweep
@@ -40,6 +41,7 @@ __all__ = [
     "open_measured",
     "open_scratch",
     "open_workbench",
+    "read_plan",
     "refuse_solved",
     "run_ordered",
     "run_sweep",

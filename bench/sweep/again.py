@@ -15,6 +15,7 @@ from bench.results import Row, read_rows
 from bench.skills import Overlay, Skill, apply_overlay, read_overlay
 from bench.sweep.ground import Ground, canonical_skills, make_arms
 from bench.sweep.model import Plan
+from bench.sweep.reading import read_plan
 from bench.text import printable
 
 _GENERATION = "gen-"
@@ -43,7 +44,7 @@ def open_measured(root: Path, name: str) -> Measured:
     run = find_run(root, run_name if is_generation else name.rstrip("/"))
     folder = _sweep_folder(run, f"{_GENERATION}{int(number)}" if is_generation else None)
     config = read_saved_config(run.path / "config.json")
-    plan = _read_plan(folder / "plan.json")
+    plan, _ = read_plan(folder / "plan.json")
     unlimited = structs.replace(config, budget=BudgetConfig(cells=None, wall=None))
     return Measured(run=run, folder=folder, config=unlimited, plan=plan)
 
@@ -90,13 +91,6 @@ def _sweep_folder(run: RunFolder, generation: str | None) -> Path:
     listed = "".join(f"\n  {run.id}/{folder.name}" for folder in there) or " none"
     what = "has several generations" if chosen else f"has no measured {generation or 'cells'}"
     raise RunError(f"run {run.id} {what}; name one of:{listed}")
-
-
-def _read_plan(path: Path) -> Plan:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Plan)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunError(f"{path} is not a plan of this version: {error}") from error
 
 
 def _incumbents(ground: Ground, measured: Measured) -> Mapping[str, Skill]:

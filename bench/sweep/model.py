@@ -32,6 +32,9 @@ class Proposed(Struct, frozen=True, kw_only=True):
     champion: str
 
 
+PLAN_VERSION = 1
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """The cells in order, and what they depend on. `left_out` gives a reason for each arm or task not measured;
     `proposed` is null where nothing is tried.

@@ -13,7 +13,7 @@ from bench.watch.events import (
     VerdictReached,
     Watcher,
 )
-from bench.watch.lines import PlainLines
+from bench.watch.lines import PlainLines, cell_line
 from bench.watch.open import open_watcher
 from bench.watch.stream import JsonStream
 
@@ -31,5 +31,6 @@ __all__ = [
     "SweepStarted",
     "VerdictReached",
     "Watcher",
+    "cell_line",
     "open_watcher",
 ]

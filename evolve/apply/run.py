@@ -8,13 +8,12 @@ from pathlib import Path
 
 from bench.cli_run import print_json
 from bench.exits import ExitCode
-from bench.project import find_run
+from bench.project import find_project, find_run, use_store
 from bench.text import printable
 from evolve.apply.applying import apply_run
 from evolve.apply.exchange import exchange_entries
 from evolve.apply.interrupts import Interrupts
 from evolve.apply.model import ApplySummary, Tools
-from evolve.apply.place import project_of
 from evolve.apply.reverting import revert_run
 from evolve.apply.summary import summary_lines
 from evolve.errors import ApplyError
@@ -26,10 +25,10 @@ def apply_command(options: argparse.Namespace, say: Callable[[str], None]) -> Ex
         raise ApplyError(
             "evolve apply takes no --cfg, --info or --config-dir: a run keeps its own configuration"
         )
-    root = project_of(options.run, options.root, Path.cwd())
+    root = find_project(options.run, options.root, Path.cwd())
     run = find_run(root, options.run)
     work = revert_run if options.revert else apply_run
-    with Interrupts() as observe:
+    with use_store(run.path.parent), Interrupts() as observe:
         tools = Tools(
             exchange=exchange_entries, observe=observe, token=secrets.token_hex(4), now=datetime.now(UTC)
         )

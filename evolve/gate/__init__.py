@@ -20,6 +20,7 @@ from evolve.gate.schema import promotion_schema
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
+    PROMOTION_VERSION,
     Promotion,
     PromotionMetadata,
     promotion_document,
@@ -29,6 +30,7 @@ from evolve.gate.verdict import (
 )
 
 __all__ = [
+    "PROMOTION_VERSION",
     "THRESHOLD_COST",
     "THRESHOLD_REVIEW",
     "ArmEvidence",

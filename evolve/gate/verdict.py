@@ -93,7 +93,8 @@ def read_promotion(path: Path) -> Promotion:
         version = msgspec.json.decode(content, type=_Version).schema_version
         if version != PROMOTION_VERSION:
             raise PromotionError(
-                f"{path}: schema_version {version} is not supported, only {PROMOTION_VERSION} is"
+                f"{path}: schema_version {version} is not supported, only {PROMOTION_VERSION} is\n"
+                "  use the version of incumbent that wrote it, or start a new run"
             )
         promotion = msgspec.json.decode(content, type=Promotion)
     except OSError as error:

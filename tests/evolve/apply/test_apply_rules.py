@@ -14,17 +14,17 @@ from msgspec import structs
 
 from bench.config import SkillSpec
 from bench.digest import digest_files
+from bench.errors import RunError
 from bench.generated_schema import schema_bytes
+from bench.project import find_project
 from bench.skills import Overlay
 from evolve.apply import Change, Step, apply_schemas, command_line
 from evolve.apply.difference import summarise, unified
 from evolve.apply.evidence import admission_problems
 from evolve.apply.interrupts import Interrupts
 from evolve.apply.names import read_name, temporary_name
-from evolve.apply.place import project_of
 from evolve.apply.promoted import PromotedRun, read_promoted
 from evolve.apply.targets import destinations, is_inside
-from evolve.errors import ApplyError
 
 SCHEMAS = Path(__file__).parents[3] / "schemas"
 
@@ -219,9 +219,9 @@ def test_the_project_of_a_run_is_found_from_wherever_its_command_line_was_made_f
     assert command_line("r1", root, root) == command_line("r1", root, inner) == "evolve apply r1"
     assert command_line("r1", starter, outside) == "evolve apply r1"
     assert command_line("r1", root, outside) == f"evolve apply r1 --root {root}"
-    assert project_of("r1", None, inner) == root
-    assert project_of("r1", None, outside) == starter
-    assert project_of("r1", str(root), outside) == root
-    assert project_of("../p/runs/20260601T1", None, outside) == root
-    with pytest.raises(ApplyError, match="no project here"):
-        project_of("r1", None, tmp_path)
+    assert find_project("r1", None, inner) == root
+    assert find_project("r1", None, outside) == starter
+    assert find_project("r1", str(root), outside) == root
+    assert find_project("../p/runs/20260601T1", None, outside) == root
+    with pytest.raises(RunError, match="no project here"):
+        find_project("r1", None, tmp_path)
