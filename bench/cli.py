@@ -12,6 +12,7 @@ Measure arms on the tasks of a suite, without evolving anything, and report.
 
   bench [overrides]             measure the incumbent and comparator arms
   bench prepare SUITE           fetch what a suite is made of; it then runs offline
+  bench resume RUN              go on with a run that was interrupted; nothing is paid twice
   bench debug RUN --cell TASK/ARM/REPEAT
                                 run one cell again and look into its sandbox
   bench store verify|gc|export RUN --to FILE|import FILE
@@ -31,6 +32,10 @@ The object store of a project, runs/objects, which holds the artifacts of all it
   gc [--keep RUN …]   remove what no run mentions, or none of those that are kept; never while a run is in progress
   export RUN --to F   one file with the run, its artifacts and their digests
   import F            take such a file in, all of it or nothing, once every digest was checked"""
+
+_RESUME = """\
+Go on with a run of bench that was stopped, killed or cut off: what was measured stays, sessions that ended are not
+paid again, cells that failed or were stopped are measured again. Refused if what they depend on was changed since."""
 
 _DEBUG = """\
 Run one cell of a finished run again, as its saved configuration says, and open a shell in its sandbox once its
@@ -56,6 +61,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_store import store  # noqa: PLC0415
 
         return store(options)
+    if command == "resume":
+        from bench.run import resume  # noqa: PLC0415
+
+        return resume(options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -119,6 +128,15 @@ def _store_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _resume_parser() -> argparse.ArgumentParser:
+    parser = make_parser("bench resume", _RESUME, overrides=False)
+    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
+    )
+    return parser
+
+
 def _debug_parser() -> argparse.ArgumentParser:
     parser = make_parser("bench debug", _DEBUG, overrides=False)
     parser.add_argument("run", metavar="RUN", help="a run's id or folder, or a generation of it: RUN/gen-1")
@@ -132,5 +150,6 @@ _COMMANDS = {
     "prepare": _prepare_parser,
     "config": _config_parser,
     "debug": _debug_parser,
+    "resume": _resume_parser,
     "store": _store_parser,
 }

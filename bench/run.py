@@ -8,24 +8,34 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.cli_run import announce, load, open_events, print_json, results_to
-from bench.commandline import cancel_on_signals
+from bench.commandline import cancel_on_signals, config_dirs
+from bench.config import Config, read_saved_config
 from bench.digest import digest_json
+from bench.errors import RunError
 from bench.exits import ExitCode
-from bench.project import removed_if_refused, start_run
+from bench.project import Hold, RunFolder, find_project, find_run, hold_run, removed_if_refused, start_run
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
+    Ground,
+    Plan,
+    SweepResult,
     canonical_skills,
     make_arms,
     measure_plan,
     open_ground,
+    read_plan,
+    refuse_changed,
     refuse_solved,
     seal_plan,
+    sweep_on,
     sweep_report,
 )
-from bench.watch import RunFinished, RunStarted
+from bench.text import printable
+from bench.watch import RunFinished, RunStarted, Watcher
 
 Say = Callable[[str], None]
+REPORT = "report.md"
 
 
 class BenchSummary(Struct, frozen=True, kw_only=True):
@@ -58,19 +68,63 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         ):
             run = hold.run
             loaded.save(run.path)
-            watcher.see(
-                RunStarted(
-                    run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(loaded.config)
-                )
-            )
+            watcher.see(_started(run, root, loaded.config))
             with removed_if_refused(run):
                 arms = make_arms(ground, selected, canonical)
             result = measure_plan(ground, plan, arms, run, run.path, watcher, cancellation)
-            code = exit_code(health(result.rows, ground.roles(selected)), result.stopped)
-            report = run.path / "report.md"
-            report.write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
-            hold.finish(int(code))
-            watcher.see(RunFinished(run=run.id, code=int(code)))
+            code = _close(hold, watcher, ground, plan, result)
+    _print(options, run, plan, result, code)
+    return code
+
+
+def resume(options: argparse.Namespace, say: Say) -> ExitCode:
+    """Go on with a run of `bench` that was interrupted: what was measured or paid stays."""
+    root = find_project(options.run, options.root, Path.cwd())
+    run = find_run(root, options.run)
+    plan = _own_plan(run)
+    config = read_saved_config(run.path / "config.json")
+    selected = required_arms(config.arms, None)
+    with (
+        hold_run(run, "bench resume") as hold,
+        cancel_on_signals(quiet=options.quiet) as cancellation,
+        open_ground(config, root, config_dirs(options.config_dir), cancellation) as ground,
+        open_events(options, sys.stderr) as watcher,
+    ):
+        say(f"going on with run {printable(run.id)}")
+        watcher.see(_started(run, root, config))
+        arms = make_arms(ground, selected, canonical_skills(config, root))
+        refuse_changed(ground, plan, arms, run.path)
+        result = sweep_on(ground, plan, arms, run, run.path, watcher, cancellation)
+        code = _close(hold, watcher, ground, plan, result)
+    _print(options, run, plan, result, code)
+    return code
+
+
+def _own_plan(run: RunFolder) -> Plan:
+    if not (run.path / "plan.json").exists() and any(run.path.glob("gen-*")):
+        raise RunError(
+            f"run {printable(run.id)} is one of evolve\n  go on with it: evolve resume {printable(run.id)}"
+        )
+    return read_plan(run.path / "plan.json")[0]
+
+
+def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
+    return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
+
+
+def _close(hold: Hold, watcher: Watcher, ground: Ground, plan: Plan, result: SweepResult) -> ExitCode:
+    """Report what was measured, and say that the run came to its end."""
+    code = exit_code(health(result.rows, ground.roles(plan.arms)), result.stopped)
+    (hold.run.path / REPORT).write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
+    hold.finish(int(code))
+    watcher.see(RunFinished(run=hold.run.id, code=int(code)))
+    return code
+
+
+def _print(
+    options: argparse.Namespace, run: RunFolder, plan: Plan, result: SweepResult, code: ExitCode
+) -> None:
+    report = run.path / REPORT
     summary = BenchSummary(
         run=run.id,
         folder=str(run.path),
@@ -84,4 +138,3 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         print_json(summary)
     else:
         print(f"\n{report.read_text('utf-8')}\nreport: {report}", file=results_to(options))
-    return code

@@ -12,6 +12,8 @@ Decide by controlled experiment whether a changed agent skill ships.
 
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
   evolve plan [overrides]       what that would measure and cost; pays nothing
+  evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
+  evolve topup RUN              measure again what failed in its last generation, and decide again
   evolve apply RUN              take over what a run promoted; --dry-run shows it, --revert takes it back
   evolve runs list|show RUN|prune
                                 what is there, how far a run is (--follow), what may go
@@ -30,6 +32,16 @@ Take over what a run promoted: replace the files of the skill and its mirrors, a
 The decision is reached again from the run's rows first. Evidence that is edited, partial, older than 90 days or
 not confined is refused, as are files that are not the ones that were measured. The result is an ordinary change
 of your working tree; nothing is committed."""
+
+_RESUME = """\
+Go on with a run that was stopped, killed or cut off, as if it had not been: same plan, same order, same budget.
+
+What was measured stays. Sessions that ended are not paid again: what they left is scored. Cells that failed or were
+stopped are measured again, as new attempts. Refused if the suite, a skill, the agent or this program was changed
+since; then start a new run: rows that still hold are reused."""
+
+_TOPUP = """\
+Measure again what failed or was stopped in the last generation of a run, and decide again on all of its cells."""
 
 _RUNS = """\
 The runs of a project, those of `evolve` and those of `bench`.
@@ -54,6 +66,11 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from evolve.apply import apply_command  # noqa: PLC0415
 
         return apply_command(options, say)
+    if command in ("resume", "topup"):
+        from evolve import resume  # noqa: PLC0415
+
+        options.command = command
+        return (resume.resume if command == "resume" else resume.topup)(options, say)
     if command == "runs":
         from evolve.runs import runs_command  # noqa: PLC0415
 
@@ -90,6 +107,23 @@ def _apply_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _resume_parser() -> argparse.ArgumentParser:
+    return _going_on("resume", _RESUME)
+
+
+def _topup_parser() -> argparse.ArgumentParser:
+    return _going_on("topup", _TOPUP)
+
+
+def _going_on(command: str, description: str) -> argparse.ArgumentParser:
+    parser = make_parser(f"evolve {command}", description, overrides=False)
+    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
+    )
+    return parser
+
+
 def _runs_parser() -> argparse.ArgumentParser:
     parser = make_parser("evolve runs", _RUNS, overrides=False)
     add = parser.add_argument
@@ -115,6 +149,8 @@ _COMMANDS = {
     "run": _run_parser,
     "plan": _plan_parser,
     "apply": _apply_parser,
+    "resume": _resume_parser,
+    "topup": _topup_parser,
     "runs": _runs_parser,
     "config": _config_parser,
 }

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.arms import Arm
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
+from bench.errors import RunError
 from bench.exits import ExitCode
 from bench.project import RunFolder
-from bench.results import ReportVerdict, exit_code, health, render_report
+from bench.results import ReportVerdict, exit_code, health, read_rows, render_report
 from bench.skills import (
     Overlay,
     Skill,
@@ -21,8 +23,20 @@ from bench.skills import (
     required_arms,
     stack_overlays,
 )
-from bench.sweep import Ground, Plan, Proposed, SweepResult, make_arms, measure_plan, seal_plan, sweep_report
+from bench.sweep import (
+    Ground,
+    Plan,
+    Proposed,
+    SweepResult,
+    make_arms,
+    measure_plan,
+    refuse_changed,
+    seal_plan,
+    sweep_on,
+    sweep_report,
+)
 from bench.watch import GenerationStarted, VerdictReached, Watcher
+from evolve.begun import Begun
 from evolve.gate import (
     Evidence,
     Policy,
@@ -66,13 +80,17 @@ class Standing(Struct, frozen=True):
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
-    """What a generation is run under; the same for all generations of a run but for the incumbents."""
+    """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
+    that an earlier process began the run, `again` the generation of which what failed is measured again.
+    """
 
     ground: Ground
     policy: Policy
     run: RunFolder
     watcher: Watcher
     cancellation: Cancellation
+    resumed: bool = False
+    again: int | None = None
 
 
 def run_generation(
@@ -82,34 +100,101 @@ def run_generation(
     OverlayError and BudgetExhausted refuse it before anything is paid.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
-    incumbents = standing.incumbents
-    overlay = _freeze(proposal, folder, ground, incumbents)
+    overlay = _freeze(proposal, folder, ground, standing.incumbents)
+    attempt = _attempt(conditions, proposal, overlay, standing)
+    plan = seal_plan(ground, attempt.selected, number, overlay.digest, spent, attempt.proposed)
+    _announce(conditions, number, attempt)
+    sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
+    return _decide(conditions, plan, folder, attempt, measure_plan(ground, plan, attempt.arms, *sweep))
+
+
+def resume_generation(
+    conditions: Conditions, begun: Begun, standing: Standing, *, again: bool = False
+) -> Generation:
+    """Go on with a generation that an earlier process began, and decide. One that was decided on a whole sweep is
+    read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed.
+    """
+    ground, plan = conditions.ground, begun.plan
+    folder = conditions.run.generation(plan.generation)
+    overlay = make_overlay(begun.proposal.files, ground.config.skills)
+    attempt = _attempt(conditions, begun.proposal, overlay, standing)
+    if attempt.proposed != plan.proposed:
+        raise RunError(
+            f"{folder} cannot go on: the skills that it changes are no longer as they were\n"
+            "  put them back, or start a new run: rows that still hold are reused"
+        )
+    if begun.judged and not again:
+        result = SweepResult(read_rows(folder / "results.jsonl")[0], None)
+        return _decide(conditions, plan, folder, attempt, result, judged=True)
+    _announce(conditions, plan.generation, attempt)
+    refuse_changed(ground, plan, attempt.arms, folder)
+    sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
+    return _decide(conditions, plan, folder, attempt, sweep_on(ground, plan, attempt.arms, *sweep))
+
+
+class _Attempt(Struct, frozen=True, kw_only=True):
+    """A proposal, ready to be measured: by which arms, against and with which skills."""
+
+    proposal: Proposal
+    overlay: Overlay
+    champion: Overlay
+    base: Mapping[str, Skill]
+    skills: Mapping[str, Skill]
+    selected: tuple[str, ...]
+    arms: Mapping[str, Arm]
+    proposed: Proposed
+
+
+def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, standing: Standing) -> _Attempt:
+    ground, incumbents = conditions.ground, standing.incumbents
     candidates = apply_overlay(incumbents, overlay)
-    selected = required_arms(ground.config.arms, overlay.touched)
+    selected = tuple(required_arms(ground.config.arms, overlay.touched))
     champion = stack_overlays([*([standing.champion] if standing.champion else []), overlay])
-    proposed = _proposed(proposal, (incumbents, candidates), champion)
-    plan = seal_plan(ground, selected, number, overlay.digest, spent, proposed)
-    conditions.watcher.see(GenerationStarted(generation=number, idea=proposal.idea, overlay=overlay.digest))
-    arms = make_arms(ground, selected, incumbents, candidates, overlay.digest)
-    result = measure_plan(
-        ground, plan, arms, conditions.run, folder, conditions.watcher, conditions.cancellation
-    )
-    evidence = _evidence(conditions, plan, result)
-    generation = Generation(
-        number=number,
-        cells=len(plan.cells),
-        folder=folder,
+    return _Attempt(
         proposal=proposal,
         overlay=overlay,
         champion=champion,
         base=dict(incumbents),
         skills=candidates,
+        selected=selected,
+        arms=make_arms(ground, selected, incumbents, candidates, overlay.digest),
+        proposed=_proposed(proposal, (incumbents, candidates), champion),
+    )
+
+
+def _announce(conditions: Conditions, number: int, attempt: _Attempt) -> None:
+    conditions.watcher.see(
+        GenerationStarted(generation=number, idea=attempt.proposal.idea, overlay=attempt.overlay.digest)
+    )
+
+
+def _decide(
+    conditions: Conditions,
+    plan: Plan,
+    folder: Path,
+    attempt: _Attempt,
+    result: SweepResult,
+    *,
+    judged: bool = False,
+) -> Generation:
+    """The decision on a sweep, written down unless that was done before."""
+    evidence = _evidence(conditions, plan, result)
+    generation = Generation(
+        number=plan.generation,
+        cells=len(plan.cells),
+        folder=folder,
+        proposal=attempt.proposal,
+        overlay=attempt.overlay,
+        champion=attempt.champion,
+        base=attempt.base,
+        skills=attempt.skills,
         evidence=evidence,
         verdict=conditions.policy.decide(evidence),
-        code=exit_code(health(result.rows, ground.roles(selected)), result.stopped),
+        code=exit_code(health(result.rows, conditions.ground.roles(plan.arms)), result.stopped),
     )
-    _write_promotion(conditions, generation, result)
-    _write_report(conditions, generation, plan, result)
+    if not judged:
+        _write_promotion(conditions, generation, result)
+        _write_report(conditions, generation, plan, result)
     return generation
 
 

@@ -9,7 +9,8 @@ from bench.errors import BudgetExhausted, OverlayError
 from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.watch import Noted
-from evolve.generation import Conditions, Generation, Standing, run_generation
+from evolve.begun import read_begun
+from evolve.generation import Conditions, Generation, Standing, resume_generation, run_generation
 from evolve.history import read_history, relevant, skills_digest
 from evolve.promoted import freeze_start, write_champion
 from evolve.propose import Proposer, Setting
@@ -26,30 +27,33 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
 
 def run_generations(
-    conditions: Conditions, proposer: Proposer, canonical: Mapping[str, Skill], start: Overlay | None
+    conditions: Conditions,
+    proposer: Proposer,
+    canonical: Mapping[str, Skill],
+    start: Overlay | None,
+    generations: int,
 ) -> RunResult:
-    """As many generations as configured; fewer when nothing is left to propose or the evidence is unusable.
+    """So many generations; fewer when nothing is left to propose or the evidence is unusable.
 
     `start` is an earlier promotion to build on: its skills are the first incumbents.
     """
     done: list[Generation] = []
     champion, code = start, ExitCode.VERDICT
-    if start is not None:
+    if start is not None and not conditions.resumed:
         freeze_start(conditions.run, start)
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
-    for number in range(1, conditions.ground.config.generations + 1):
-        proposal = proposer.propose(_setting(conditions, incumbents))
-        if proposal is None:
-            conditions.watcher.see(Noted(message="nothing is left to propose on these skills"))
-            break
+    for number in range(1, generations + 1):
         try:
             spent = sum(each.cells for each in done)
-            generation = run_generation(conditions, number, proposal, Standing(incumbents, champion), spent)
+            generation = _generation(conditions, proposer, number, Standing(incumbents, champion), spent)
         except BudgetExhausted as error:
             if not done:
                 raise
             conditions.watcher.see(Noted(message=str(error)))
             code = ExitCode.BUDGET
+            break
+        if generation is None:
+            conditions.watcher.see(Noted(message="nothing is left to propose on these skills"))
             break
         done.append(generation)
         code = generation.code
@@ -63,6 +67,18 @@ def run_generations(
         champion=_write_champion(conditions, champion) if champion is not None and promoted else None,
         code=code,
     )
+
+
+def _generation(
+    conditions: Conditions, proposer: Proposer, number: int, standing: Standing, spent: int
+) -> Generation | None:
+    """The next generation: one that an earlier process began, or a new proposal; None if nothing is left to try."""
+    if conditions.resumed:
+        begun = read_begun(conditions.run, number, conditions.ground.config)
+        if begun is not None:
+            return resume_generation(conditions, begun, standing, again=number == conditions.again)
+    proposal = proposer.propose(_setting(conditions, standing.incumbents))
+    return None if proposal is None else run_generation(conditions, number, proposal, standing, spent)
 
 
 def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting:

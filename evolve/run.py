@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
-    proposing, promotion = _deciding(loaded.config)
+    proposing, promotion = deciding(loaded.config)
     create_proposer(proposing, root)
     canonical_skills(loaded.config, root)
     with (
@@ -52,7 +52,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
 def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Run the configured generations; first comes an earlier promotion that nobody applied."""
     loaded = load(options, root, "evolve")
-    proposing, promotion = _deciding(loaded.config)
+    proposing, promotion = deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     canonical = canonical_skills(loaded.config, root)
     pending = _pending(loaded.config, root, canonical, say)
@@ -79,14 +79,14 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                 ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
             )
             with removed_if_refused(run):
-                result = run_generations(conditions, proposer, canonical, start)
+                result = run_generations(conditions, proposer, canonical, start, loaded.config.generations)
             hold.finish(int(result.code))
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
-    _print(options, run, result, ground)
+    print_result(options, run, result, ground, command_again(options))
     return result.code
 
 
-def _deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
+def deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
     """The two groups that `bench` has not."""
     if config.proposer is None or config.promotion is None:
         raise ConfigError("this configuration has no proposer and no promotion: it is one of `bench`")
@@ -137,7 +137,10 @@ def _print_offer(options: argparse.Namespace, pending: Judgement, root: Path) ->
     print("\n".join(offer_lines(pending, ideas, root, command_again(options))))
 
 
-def _print(options: argparse.Namespace, run: RunFolder, result: RunResult, ground: Ground) -> None:
+def print_result(
+    options: argparse.Namespace, run: RunFolder, result: RunResult, ground: Ground, again: str
+) -> None:
+    """What the run came to; `again` is the command that goes on from here."""
     if options.json:
         print_json(summarise(run.id, run.path, result))
         return
@@ -145,9 +148,7 @@ def _print(options: argparse.Namespace, run: RunFolder, result: RunResult, groun
     print(
         "\n".join(
             lines
-            + closing_lines(
-                result, run.path, ground.root, contained=ground.sandbox.contains, again=command_again(options)
-            )
+            + closing_lines(result, run.path, ground.root, contained=ground.sandbox.contains, again=again)
         ),
         file=results_to(options),
     )

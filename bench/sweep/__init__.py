@@ -11,13 +11,16 @@ from bench.sweep.ground import (
     open_ground,
     open_workbench,
     seal_plan,
+    sweep_on,
 )
 from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reading import read_plan
 from bench.sweep.reporting import sweep_report
+from bench.sweep.resuming import refuse_changed
 from bench.sweep.scratch import open_scratch
+from bench.sweep.standing import Standing
 from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "Measured",
     "Plan",
     "Proposed",
+    "Standing",
     "SweepResult",
     "arms_again",
     "canonical_skills",
@@ -42,10 +46,12 @@ __all__ = [
     "open_scratch",
     "open_workbench",
     "read_plan",
+    "refuse_changed",
     "refuse_solved",
     "run_ordered",
     "run_sweep",
     "seal_plan",
+    "sweep_on",
     "sweep_report",
     "works_on",
 ]

@@ -169,7 +169,7 @@ def seal_plan(
         overlay=overlay,
         configuration=digest_json(config),
         seed=config.seed,
-        declared=_declared(ground),
+        declared=declared(ground),
         proposed=proposed,
         arms=(),
         tasks=(),
@@ -188,7 +188,8 @@ def seal_plan(
     return plan
 
 
-def _declared(ground: Ground) -> Declared:
+def declared(ground: Ground) -> Declared:
+    """What only the run itself knows of what it measures with."""
     return Declared(
         suite=ground.suite.name,
         agent=ground.agent_name,

@@ -4,8 +4,6 @@ from msgspec import Struct
 
 from bench.arms.model import Cell
 
-PLAN_VERSION = 1
-
 
 class Declared(Struct, frozen=True, kw_only=True):
     """What only the run itself knows of what it measures with: the names of suite and agent (name/version), the
@@ -32,7 +30,7 @@ class Proposed(Struct, frozen=True, kw_only=True):
     champion: str
 
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2  # 2: `declared` and `proposed`
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,11 @@ class Standing(Struct, frozen=True):
     waiting: dict[CellKey, tuple[Row, ...]] = {}
     paid: dict[CellKey, int] = {}
 
+    @staticmethod
+    def of(rows: Iterable[Row]) -> "Standing":
+        """What rows alone say."""
+        return Standing(_by_cell(rows))
+
     def attempts(self, key: CellKey) -> tuple[Row, ...]:
         """All attempts of a cell that have a row."""
         return (*self.written.get(key, ()), *self.waiting.get(key, ()))

@@ -1,7 +1,7 @@
 """Running a plan: every cell measured, every row durable before anything is computed from it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct, structs
@@ -22,7 +22,6 @@ from bench.results import Row, RowFile, StopCause
 from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
 from bench.sweep.model import Plan
-from bench.sweep.plan import works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.standing import Standing
 from bench.text import printable
@@ -64,7 +63,7 @@ def run_sweep(
             plan=bench.plan,
         )
     )
-    with _prefetch(bench, plan, cancellation):
+    with _prefetch(bench, running.left(), cancellation):
         run_ordered(
             plan.cells,
             running.work,
@@ -110,6 +109,10 @@ class _Running:
         self._at_work = 0
         self._done = 0
         self.rows: list[Row] = []
+
+    def left(self) -> list[Cell]:
+        """The cells that are still to be measured."""
+        return [cell for cell in self._plan.cells if not self._standing.settled(cell.key)]
 
     def work(self, cell: Cell) -> list[Row]:
         """All attempts of a cell; the last one counts. Those of a cell that has to wait for its place in the file
@@ -192,19 +195,19 @@ def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
 
 
 @contextmanager
-def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Iterator[None]:
+def _prefetch(bench: Workbench, left: Sequence[Cell], cancellation: Cancellation) -> Iterator[None]:
     """Build the templates of later tasks, and the assets that arms are shown of them, while earlier cells run; a
     failure waits for the cell that needs it.
     """
     over = threading.Event()
 
     def build() -> None:
-        for task in plan.tasks:
+        for task in dict.fromkeys(cell.task for cell in left):
             if over.is_set() or cancellation.cancelled:
                 return
             try:
                 bench.templates.build(bench.tasks[task])
-                for asset in _shown_assets(bench, plan, bench.tasks[task]):
+                for asset in _shown_assets(bench, left, bench.tasks[task]):
                     bench.templates.derive(bench.tasks[task], asset)
             except MeasurementError:
                 continue  # remembered by the templates, and the row of the cell that asks for it
@@ -218,8 +221,7 @@ def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Itera
         thread.join()
 
 
-def _shown_assets(bench: Workbench, plan: Plan, task: Task) -> Iterator[Derived]:
+def _shown_assets(bench: Workbench, left: Sequence[Cell], task: Task) -> Iterator[Derived]:
     """The derived assets that planned cells of the task are shown."""
-    for arm in (bench.arms[name] for name in plan.arms):
-        if works_on(arm.spec, task):
-            yield from derived_assets(arm, task)
+    for name in dict.fromkeys(cell.arm for cell in left if cell.task == task.id):
+        yield from derived_assets(bench.arms[name], task)

@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from bench.config import Config
-from bench.digest import digest_bytes
 from bench.errors import UserError
 from bench.project import RunFolder
 from bench.results import Row, read_rows
 from bench.skills import Overlay, read_overlay
-from bench.strict_json import parse_json
-from bench.sweep import PLAN_VERSION, Plan, Proposed
+from bench.sweep import Plan, Proposed, read_plan
 from evolve.errors import PromotionError
 from evolve.gate import Promotion, read_promotion
 
@@ -56,7 +53,7 @@ def read_promotions(run: RunFolder) -> Iterator[tuple[int, Path, Promotion | Use
 def read_generation(folder: Path, number: int, promotion: Promotion, config: Config) -> PromotedGeneration:
     """Everything else in the generation's folder. UserError names what cannot be read."""
     rows, torn = read_rows(folder / "results.jsonl")
-    plan, proposed, plan_digest = _read_plan(folder / "plan.json")
+    plan, proposed, plan_digest = _read_proposal(folder / "plan.json")
     return PromotedGeneration(
         number=number,
         folder=folder,
@@ -77,17 +74,8 @@ def _read_or_error(path: Path) -> Promotion | UserError:
         return error
 
 
-def _read_plan(path: Path) -> tuple[Plan, Proposed, str]:
-    try:
-        content = path.read_bytes()
-        parse_json(content)
-        plan = msgspec.json.decode(content, type=Plan)
-    except OSError as error:
-        raise PromotionError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise PromotionError(f"{path} is not a plan: {error}") from error
-    if plan.schema_version != PLAN_VERSION:
-        raise PromotionError(f"{path}: schema_version {plan.schema_version} is not supported")
+def _read_proposal(path: Path) -> tuple[Plan, Proposed, str]:
+    plan, digest = read_plan(path)
     if plan.proposed is None:
         raise PromotionError(f"{path} is a plan that proposes nothing")
-    return plan, plan.proposed, digest_bytes(content.removesuffix(b"\n"))
+    return plan, plan.proposed, digest
