@@ -10,6 +10,7 @@ from msgspec import Struct
 from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.digest import digest_json
+from bench.disk import write_whole
 from bench.exits import ExitCode
 from bench.project import create_run, removed_if_refused
 from bench.results import exit_code, health, render_report
@@ -54,7 +55,8 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         plan = seal_plan(ground, selected, 0, None)
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))
-            loaded.save(run.path)
+            with removed_if_refused(run):
+                loaded.save(run.path)
             watcher.see(
                 RunStarted(
                     run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(loaded.config)
@@ -65,7 +67,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             result = measure_plan(ground, plan, arms, run, run.path, watcher, cancellation)
             code = exit_code(health(result.rows, ground.roles(selected)), result.stopped)
             report = run.path / "report.md"
-            report.write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
+            write_whole(report, render_report(sweep_report(ground, plan, result)).encode())
             watcher.see(RunFinished(run=run.id, code=int(code)))
     summary = BenchSummary(
         run=run.id,

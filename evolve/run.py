@@ -66,7 +66,8 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             say(line)
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))
-            loaded.save(run.path)
+            with removed_if_refused(run):
+                loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             conditions = Conditions(
                 ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation

@@ -13,6 +13,7 @@ from bench.config.resources import load_schema
 from bench.config.schema_errors import schema_complaints
 from bench.config.validate import freeze
 from bench.digest import digest_json
+from bench.disk import read_words
 from bench.errors import ConfigError
 
 _SCHEMA = "config/1"
@@ -53,7 +54,7 @@ def read_saved_config(path: Path) -> Config:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        content = json.loads(read_words(path), parse_constant=_refuse_constant)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     found = content.get("schema") if isinstance(content, dict) else None

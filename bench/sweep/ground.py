@@ -12,6 +12,7 @@ from bench.arms import Arm, TemplateSource, Workbench, check_tools, harness_dige
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import canonical_json, digest_json
+from bench.disk import write_whole
 from bench.environments import Environments, EnvironmentSource
 from bench.errors import SandboxUnavailable
 from bench.project import RunFolder
@@ -229,7 +230,7 @@ def measure_plan(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Seal the plan in `folder`, measure it, and leave its rows there."""
-    (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
+    write_whole(folder / "plan.json", canonical_json(plan) + b"\n")
     bench = open_workbench(ground, plan, arms, ObjectStore(run.objects))
     return run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)
 

@@ -14,7 +14,7 @@ from bench.watch.events import (
     Watcher,
 )
 from bench.watch.lines import PlainLines
-from bench.watch.open import open_watcher
+from bench.watch.open import Watchers, open_watcher
 from bench.watch.stream import JsonStream
 
 __all__ = [
@@ -31,5 +31,6 @@ __all__ = [
     "SweepStarted",
     "VerdictReached",
     "Watcher",
+    "Watchers",
     "open_watcher",
 ]
