@@ -20,7 +20,7 @@ from evolve.gate import load_policy
 from evolve.generation import Conditions
 from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
 from evolve.loop import RunResult, run_generations
-from evolve.propose import create_proposer
+from evolve.propose import Proposer, Remarking, create_proposer
 from evolve.summary import closing_lines, generation_lines, offer_lines, summarise, summarise_offer
 
 Say = Callable[[str], None]
@@ -30,8 +30,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
     proposing, promotion = _deciding(loaded.config)
-    create_proposer(proposing, root)
-    canonical_skills(loaded.config, root)
+    _remark(create_proposer(proposing, root), canonical_skills(loaded.config, root), say)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -51,6 +50,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     proposing, promotion = _deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     canonical = canonical_skills(loaded.config, root)
+    _remark(proposer, canonical, say)
     pending = _pending(loaded.config, root, canonical)
     if pending is not None and proposing.unapplied == "offer":
         _print_offer(options, pending, root)
@@ -77,6 +77,11 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
     _print(options, run, result, ground)
     return result.code
+
+
+def _remark(proposer: Proposer, loaded: Mapping[str, Skill], say: Say) -> None:
+    for line in proposer.remarks(loaded) if isinstance(proposer, Remarking) else ():
+        say(f"note: {line}")
 
 
 def _deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
