@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TextIO
+from typing import Any, BinaryIO, Literal, TextIO, cast
 
 import msgspec
 from msgspec import Struct
@@ -15,11 +15,11 @@ from msgspec import Struct
 from bench.commandline import config_dirs
 from bench.config import Composed, Config, load_config, saved_config
 from bench.digest import canonical_json
-from bench.durable import write_durably
-from bench.errors import ConfigError, UserError
+from bench.disk import write_whole
+from bench.errors import ConfigError, RunError, UserError
 from bench.sandbox import WITHOUT_CONTAINMENT
 from bench.sweep import Ground, works_on
-from bench.watch import Watcher, open_watcher
+from bench.watch import Watchers, open_watcher
 
 MOST_NAMED = 3
 
@@ -34,7 +34,7 @@ class Loaded(Struct, frozen=True):
     def save(self, folder: Path) -> None:
         """Write config.json, from which the run can be composed again."""
         document = saved_config(self.config, self.composed)
-        write_durably(folder / "config.json", msgspec.json.format(canonical_json(document)) + b"\n", 0o644)
+        write_whole(folder / "config.json", msgspec.json.format(canonical_json(document)) + b"\n")
 
 
 def load(options: argparse.Namespace, root: Path, command: Literal["evolve", "bench"]) -> Loaded:
@@ -72,34 +72,34 @@ def _by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 @contextmanager
-def open_events(options: argparse.Namespace, out: TextIO) -> Iterator[Watcher]:
-    """The watcher of a run: progress for people on `out`, and the stream of `--events`."""
+def open_events(options: argparse.Namespace, out: TextIO) -> Iterator[Watchers]:
+    """The watcher of a run: progress for people on `out`, and the stream of `--events`. RunError at the end if the
+    file of the stream could not be written; a reader that went away is no error.
+    """
     if options.events is None or options.events == "-":
         stream = sys.stdout.buffer if options.events else None
-        with _closing(open_watcher(out, quiet=options.quiet, stream=stream)) as watcher:
+        with open_watcher(out, quiet=options.quiet, stream=stream) as watcher:
             yield watcher
         return
     try:
         file = _new_file(Path(options.events))
     except OSError as error:
         raise UserError(f"--events {options.events}: cannot be written: {error.strerror}") from error
-    with file, _closing(open_watcher(out, quiet=options.quiet, stream=file)) as watcher:
+    with file, open_watcher(out, quiet=options.quiet, stream=file) as watcher:
         yield watcher
+        missing = watcher.missing
+    if missing is not None:
+        raise RunError(
+            f"--events {options.events}: events are missing: {missing.strerror}\n"
+            "  the run itself is complete: its rows and reports are in its folder"
+        ) from missing
 
 
 def _new_file(path: Path) -> BinaryIO:
     """The file for a stream of events; a regular file that is there already is nobody's to overwrite."""
     if path.is_file():
         raise FileExistsError(errno.EEXIST, "it exists already")
-    return path.open("wb")
-
-
-@contextmanager
-def _closing(watcher: Watcher) -> Iterator[Watcher]:
-    try:
-        yield watcher
-    finally:
-        watcher.close()
+    return cast("BinaryIO", path.open("wb", buffering=0))
 
 
 def command_again(options: argparse.Namespace) -> str:

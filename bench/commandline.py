@@ -6,13 +6,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 from bench import __version__
 from bench.cancellation import Cancellation
 from bench.config import find_root
+from bench.disk import is_outage
 from bench.errors import MeasurementError, UserError
 from bench.exits import ExitCode
 from bench.project import unpack_starter
@@ -50,31 +51,97 @@ def make_parser(program: str, description: str, *, overrides: bool = True) -> ar
 def run_guarded(command: Callable[[], ExitCode], *, debug: bool) -> int:
     """Run a command; a wrong request is one block on stderr and exit 2, a bug keeps its traceback."""
     try:
-        return int(command())
-    except (UserError, MeasurementError) as error:
+        return int(_delivered(command))
+    except BrokenPipeError:
+        return int(ExitCode.UNUSABLE)  # whoever read has seen enough
+    except (UserError, MeasurementError, OSError) as error:
         if debug:
             traceback.print_exc()
-        print(f"error: {_block(str(error))}", file=sys.stderr)
-        return int(ExitCode.REQUEST if isinstance(error, UserError) else ExitCode.UNUSABLE)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return int(ExitCode.UNUSABLE)
+        _tell(f"error: {_block(_said(error))}")
+        wrong = isinstance(error, UserError | OSError) and not is_outage(error)
+        return int(ExitCode.REQUEST if wrong else ExitCode.UNUSABLE)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _tell("interrupted")
         return int(ExitCode.INTERRUPTED)
+    finally:
+        _let_go()
+
+
+def hold_streams() -> None:
+    """Open /dev/null in place of standard streams that are closed, before a file of a run gets their number and
+    what is meant for people ends in it. A closed stdout stays None: `run_guarded` refuses it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as the process
+
+
+def _delivered(command: Callable[[], ExitCode]) -> ExitCode:
+    """Run a command whose output really arrives."""
+    if sys.stdout is None:
+        raise UserError("stdout is closed: nobody would see the result\n  send it to a file, or to /dev/null")
+    code = command()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
+    return code
+
+
+def _let_go() -> None:
+    """Let what can no longer be printed go nowhere, so that the end of the process does not trip over it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _tell(message: str) -> None:
+    """A message on stderr; where that is full or gone, nobody can be told."""
+    with suppress(OSError, ValueError):
+        print(message, file=sys.stderr, flush=True)
+
+
+def _said(error: Exception) -> str:
+    """The message of an error; of one that the system raised, what it was about."""
+    if not isinstance(error, OSError):
+        return str(error)
+    names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    what = f"{' and '.join(names) or 'a file or folder'}: {error.strerror or error}"
+    return f"{what}\n  rows that were measured are kept; --debug shows where it happened"
 
 
 def project_root(explicit: str | None, say: Callable[[str], None]) -> Path:
     """The project to work on: the nearest one, or the starter project, unpacked once below ./runs."""
-    root = find_root(Path.cwd(), None if explicit is None else Path(explicit))
+    here = current_folder()
+    root = find_root(here, None if explicit is None else Path(explicit))
     if root is not None:
         return root
-    there = (Path.cwd() / "runs" / "starter").exists()
-    starter = unpack_starter(Path.cwd())
+    there = (here / "runs" / "starter").exists()
+    starter = unpack_starter(here)
     say(
         f"no project here (no evolve.toml): {'using' if there else 'unpacked'} the starter project in {starter}"
     )
     return starter
+
+
+def current_folder() -> Path:
+    """Where the command was started; UserError if that folder is gone."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UserError(
+            f"the folder that this was started in cannot be used: {error.strerror}\n  cd to one that exists"
+        ) from error
 
 
 def config_dirs(named: Sequence[str]) -> tuple[Path, ...]:
@@ -110,7 +177,7 @@ def cancel_on_signals(*, quiet: bool) -> Iterator[Cancellation]:
 
 def say_to(quiet: bool) -> Callable[[str], None]:
     """How a command speaks while it works: to stderr, so that stdout holds results only."""
-    return (lambda _message: None) if quiet else (lambda message: print(printable(message), file=sys.stderr))
+    return (lambda _message: None) if quiet else (lambda message: _tell(printable(message)))
 
 
 def _block(message: str) -> str:

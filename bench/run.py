@@ -11,6 +11,7 @@ from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals, config_dirs
 from bench.config import Config, read_saved_config
 from bench.digest import digest_json
+from bench.disk import write_whole
 from bench.errors import RunError
 from bench.exits import ExitCode
 from bench.project import Hold, RunFolder, find_project, find_run, hold_run, removed_if_refused, start_run
@@ -67,7 +68,8 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             start_run(root, digest_json(loaded.config), "bench") as hold,
         ):
             run = hold.run
-            loaded.save(run.path)
+            with removed_if_refused(run):
+                loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             with removed_if_refused(run):
                 arms = make_arms(ground, selected, canonical)
@@ -115,7 +117,7 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
 def _close(hold: Hold, watcher: Watcher, ground: Ground, plan: Plan, result: SweepResult) -> ExitCode:
     """Report what was measured, and say that the run came to its end."""
     code = exit_code(health(result.rows, ground.roles(plan.arms)), result.stopped)
-    (hold.run.path / REPORT).write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
+    write_whole(hold.run.path / REPORT, render_report(sweep_report(ground, plan, result)).encode())
     hold.finish(int(code))
     watcher.see(RunFinished(run=hold.run.id, code=int(code)))
     return code

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from bench.commandline import make_parser, project_root, run_guarded, say_to
+from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
 from bench.exits import ExitCode
 
 _DESCRIPTION = """\
@@ -54,6 +54,7 @@ The runs of a project, those of `evolve` and those of `bench`.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point; returns the exit code."""
+    hold_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = words.pop(0) if words and words[0] in _COMMANDS else "run"
     options = _COMMANDS[command]().parse_intermixed_args(words)

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bench.arms import Arm
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
+from bench.disk import write_whole
 from bench.errors import RunError
 from bench.exits import ExitCode
 from bench.project import RunFolder
@@ -200,7 +201,7 @@ def _decide(
 
 def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mapping[str, Skill]) -> Overlay:
     """The proposal as read-only bytes on disk, read back and checked against the incumbents."""
-    (folder / "proposal.md").write_text(proposal.text, "utf-8")
+    write_whole(folder / "proposal.md", proposal.text.encode())
     overlay = make_overlay(proposal.files, ground.config.skills)
     check_against(overlay, incumbents)
     freeze_overlay(overlay, folder / "overlay")
@@ -284,7 +285,7 @@ def _write_report(conditions: Conditions, generation: Generation, plan: Plan, re
     verdict = generation.verdict
     said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons)
     path = generation.folder / "report.md"
-    path.write_text(render_report(sweep_report(conditions.ground, plan, result, said)), "utf-8")
+    write_whole(path, render_report(sweep_report(conditions.ground, plan, result, said)).encode())
     conditions.watcher.see(
         VerdictReached(
             generation=generation.number, decision=verdict.decision, reasons=verdict.reasons, report=str(path)

@@ -24,7 +24,7 @@ from evolve.gate import load_policy
 from evolve.generation import Conditions
 from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
 from evolve.loop import RunResult, run_generations
-from evolve.propose import create_proposer
+from evolve.propose import Proposer, Remarking, create_proposer
 from evolve.summary import closing_lines, generation_lines, offer_lines, summarise, summarise_offer
 
 Say = Callable[[str], None]
@@ -34,8 +34,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
     proposing, promotion = deciding(loaded.config)
-    create_proposer(proposing, root)
-    canonical_skills(loaded.config, root)
+    _remark(create_proposer(proposing, root), canonical_skills(loaded.config, root), say)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -55,6 +54,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     proposing, promotion = deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     canonical = canonical_skills(loaded.config, root)
+    _remark(proposer, canonical, say)
     pending = _pending(loaded.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
         _print_offer(options, pending, root)
@@ -73,7 +73,8 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             start_run(root, digest_json(loaded.config), "evolve") as hold,
         ):
             run = hold.run
-            loaded.save(run.path)
+            with removed_if_refused(run):
+                loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             conditions = Conditions(
                 ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
@@ -84,6 +85,11 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
     print_result(options, run, result, ground, command_again(options))
     return result.code
+
+
+def _remark(proposer: Proposer, loaded: Mapping[str, Skill], say: Say) -> None:
+    for line in proposer.remarks(loaded) if isinstance(proposer, Remarking) else ():
+        say(f"note: {line}")
 
 
 def deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:

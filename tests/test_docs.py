@@ -202,7 +202,8 @@ def test_every_command_of_a_page_is_one_that_exists(page: Path) -> None:
 def test_every_override_of_a_page_composes(page: Path, project: Path) -> None:
     for words, program in {(tuple(overrides(each)), each.program) for each in commands(page)}:
         if words:
-            compose(list(words), root=project, command="bench" if program == "bench" else "evolve")
+            composed = compose(list(words), root=project, command="bench" if program == "bench" else "evolve")
+            assert composed.overrides == words, f"{program} {words}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "extending.md"], ids=named)

@@ -1,5 +1,6 @@
 """The agent `command`: any program that follows the session contract."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,14 @@ from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
 from bench.agents.python import interpreter
 from bench.config import AgentConfig
 from bench.digest import digest_bytes, digest_json, digest_tree
+from bench.disk import read_regular
 from bench.errors import AgentError
 from bench.sandbox import Layout, ReadOnly
+from bench.suite import MANIFEST, Refused, check_path, shown
 
+RUNS = "runs"
+LARGEST = 2 << 30
+_KERNEL = ("/proc", "/sys", "/dev")
 _MOUNT = {
     "type": "object",
     "additionalProperties": False,
@@ -119,7 +125,33 @@ class CommandAgent:
 
 def _content(path: Path) -> str:
     """The identity of what is mounted: its bytes, never its path."""
-    return digest_tree(path) if path.is_dir() else digest_bytes(path.read_bytes())
+    return digest_tree(path) if path.is_dir() else digest_bytes(read_regular(path, LARGEST))
+
+
+def shows_hidden(source: Path, root: Path) -> str | None:
+    """What a mount of `source` would show that no cell may see, in words; None if it is nothing."""
+    if source == Path("/") or any(source.is_relative_to(tree) for tree in _KERNEL):
+        return "the host's processes and devices"
+    if root.is_relative_to(source):
+        return "the whole project"
+    if source.is_relative_to(root):
+        first = source.relative_to(root).parts[0]
+        if first == RUNS or first.startswith("."):
+            return f"the project's `{first}`"
+    manifest = os.fsdecode(MANIFEST)
+    inside = any((folder / manifest).exists() for folder in (source, *source.parents))
+    holds = any(manifest in names for _, _, names in os.walk(source))
+    return "a suite, with its labels" if inside or holds else None
+
+
+def _check_skill_root(skill_root: str) -> None:
+    """AgentError for a place that is not in the working copy, or is its repository."""
+    try:
+        check_path(skill_root)
+    except Refused as refusal:
+        raise AgentError(f"agent.options.skill_root: `{shown(skill_root)}` {refusal}") from refusal
+    if ".git" in skill_root.casefold().split("/"):
+        raise AgentError(f"agent.options.skill_root: `{shown(skill_root)}` is inside `.git`")
 
 
 class _CommandFactory:
@@ -129,11 +161,19 @@ class _CommandFactory:
 
     def create(self, config: AgentConfig, root: Path) -> CommandAgent:
         options = msgspec.convert(config.options, _Options)
+        _check_skill_root(options.skill_root)
         for path in (root / options.program, *(root / mount.source for mount in options.mounts.values())):
             if not path.exists():
                 raise AgentError(f"agent `command` names {path}, which does not exist\n  see agent.options")
         if not (root / options.program).is_file():
             raise AgentError(f"agent.options.program must be a file: {root / options.program}")
+        for name, mount in options.mounts.items():
+            refusal = shows_hidden((root / mount.source).resolve(), root.resolve())
+            if refusal is not None:
+                raise AgentError(
+                    f"agent.options.mounts.{name} would show every cell {refusal}: {mount.source}\n"
+                    "  name only what the agent itself needs"
+                )
         return CommandAgent(options, root)
 
 

@@ -28,6 +28,7 @@ from msgspec import structs
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from bench.config.aliases import refuse_bombs
 from bench.config.complaint import Complaint, KeyPath, dotted, parts, refuse
 from bench.config.composed import CommandName, Composed
 from bench.config.folders import options, search_folders
@@ -135,6 +136,7 @@ class _Source(ConfigSource):
 def _parsed_yaml(text: str, label: str) -> tuple[Any, Header]:
     """The content and header of an option file, read as Hydra's own sources read them."""
     try:
+        refuse_bombs(text, label)
         content = OmegaConf.to_container(OmegaConf.load(StringIO(text)), resolve=False)
         return content, ConfigSource._get_header_dict(text)  # noqa: SLF001 - there is no public reader
     except yaml.MarkedYAMLError as error:

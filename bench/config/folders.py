@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from bench.config.resources import conf_folder
+from bench.disk import kind_of
 from bench.errors import ConfigError
 
 Origin = Literal["--config-dir", "project", "built-in"]
@@ -29,7 +30,7 @@ def search_folders(root: Path | None, config_dirs: Sequence[Path] = ()) -> tuple
     """The folders in the order in which they win: each --config-dir, the project's conf/, the built-in ones."""
     built_in = conf_folder()
     folders = [ConfigFolder(_existing(each), "--config-dir") for each in config_dirs]
-    if root is not None and (root / "conf").is_dir():
+    if root is not None and _is_there(root / "conf", "a folder"):
         folders.append(ConfigFolder((root / "conf").resolve(), "project"))
     kept: dict[Path, ConfigFolder] = {}
     for folder in folders:
@@ -40,7 +41,7 @@ def search_folders(root: Path | None, config_dirs: Sequence[Path] = ()) -> tuple
 
 def holders(folders: Sequence[ConfigFolder], relative: str) -> tuple[ConfigFolder, ...]:
     """The folders that hold the file `relative`; the first one's wins."""
-    return tuple(folder for folder in folders if (folder.path / relative).is_file())
+    return tuple(folder for folder in folders if _is_there(folder.path / relative, "a file"))
 
 
 def options(folders: Sequence[ConfigFolder], group: str) -> dict[str, ConfigFolder]:
@@ -69,8 +70,18 @@ def purpose(path: Path) -> str:
 
 def _groups_of(folder: ConfigFolder) -> Iterator[str]:
     for child in folder.path.iterdir():
+        if child.is_symlink() and not child.exists():
+            raise ConfigError(f"{child} is {kind_of(child)}\n  repair it, or take it away")
         if child.is_dir() and any(child.glob("*.yaml")):
             yield child.name
+
+
+def _is_there(path: Path, wanted: str) -> bool:
+    """Whether something is at a path. ConfigError if it is not what was meant: it would be ignored silently."""
+    found = kind_of(path)
+    if found not in (None, wanted):
+        raise ConfigError(f"{path} is {found}, not {wanted}\n  repair it, or take it away")
+    return found is not None
 
 
 def _existing(folder: Path) -> Path:

@@ -10,9 +10,11 @@ from bench.config.complaint import Complaint, refuse, shown
 from bench.config.folders import ConfigFolder, groups, holders
 from bench.config.guards import content_complaints, reference_secrets
 from bench.digest import digest_bytes
+from bench.disk import read_regular
 from bench.errors import ConfigError
 
 PRIMARY = "config"
+MOST_BYTES = 1 << 20
 ALIAS = "builtin/"
 
 Header = dict[str, str | None]
@@ -92,8 +94,8 @@ class OptionFiles:
 
 def _read_text(path: Path, label: str) -> tuple[bytes, str]:
     try:
-        raw = path.read_bytes()
-        return raw, raw.decode("utf-8")
+        raw = read_regular(path, MOST_BYTES)
+        return raw, raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{label} cannot be read: {error}") from error
 

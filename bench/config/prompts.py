@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from bench.config.folders import holders, search_folders
+from bench.disk import read_regular
 from bench.errors import ConfigError
 
 
@@ -18,6 +19,6 @@ def read_prompt(name: str, root: Path | None, config_dirs: Sequence[Path] = ()) 
         looked_in = "".join(f"\n    {folder.path / name}" for folder in folders)
         raise ConfigError(f"there is no prompt {name!r}\n  looked for:{looked_in}")
     try:
-        return (found[0].path / name).read_bytes().decode("utf-8")
+        return read_regular(found[0].path / name).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the prompt {found[0].label(name)} cannot be read: {error}") from error

@@ -12,6 +12,7 @@ from bench.config.resources import load_schema
 from bench.config.schema_errors import schema_complaints
 from bench.config.validate import freeze
 from bench.digest import digest_json
+from bench.disk import read_regular
 from bench.errors import ConfigError
 from bench.strict_json import parse_json
 
@@ -60,7 +61,7 @@ def read_saved_config(path: Path) -> Config:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        content = parse_json(path.read_bytes())
+        content = parse_json(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     found = content.get("schema") if isinstance(content, dict) else None

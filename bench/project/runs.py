@@ -33,7 +33,10 @@ class RunFolder(Struct, frozen=True):
     def generation(self, number: int) -> Path:
         """The folder of one generation, made when it is first asked for."""
         folder = self.path / f"gen-{number}"
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from error
         return folder
 
 

@@ -143,9 +143,9 @@ class Bubblewrap:
         return shown.stdout.strip().removeprefix("bubblewrap ")
 
     @cached_property
-    def _system(self) -> tuple[list[str], list[str]]:
-        """The options that are the same for every command: those before and those behind its own mounts."""
-        return system_options(), mask_options(hidden_paths(system_trees()))
+    def _system(self) -> tuple[list[str], tuple[Path, ...]]:
+        """The options that are the same for every command, and what of the system is hidden from it."""
+        return system_options(), hidden_paths(system_trees())
 
     def _launch(self, command: Command, descriptors: Descriptors, namespace: Namespace) -> Launch:
         """How to start bubblewrap. Its options go through a descriptor and its environment is empty, because both
@@ -166,7 +166,7 @@ class Bubblewrap:
 
     def _options(self, command: Command, descriptors: Descriptors, namespace: Namespace) -> list[str]:
         """All options of one command."""
-        system, masks = self._system
+        system, hidden = self._system
         files = [
             option
             for path, text in FILES.items()
@@ -178,7 +178,7 @@ class Bubblewrap:
         return [
             *NAMESPACES,
             *system,
-            *masks,
+            *mask_options(hidden),
             *files,
             *SEALS,
             *private_options(command.limits.memory),

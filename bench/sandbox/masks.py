@@ -12,6 +12,7 @@ _ROOT_MARK = "pyproject.toml"
 
 # The labels of the suite `wild` are what ruff reports: an agent that can run it only reads them off.
 _LABELLER = "ruff"
+_DEEPEST = 3  # folders between a tree and a bin/ that is looked into
 
 
 def hidden_paths(trees: Iterable[Path]) -> tuple[Path, ...]:
@@ -44,6 +45,8 @@ def _labellers(trees: tuple[Path, ...]) -> Iterator[Path]:
     """Every copy of the labelling tool where the system, or this program's environment, has programs and packages."""
     for tree in trees:
         yield from tree.glob(_LABELLER)  # a /bin that is no link into /usr
+        for depth in range(1, _DEEPEST + 1):  # /usr/local/cargo/bin
+            yield from tree.glob("*/" * depth + f"bin/{_LABELLER}")
     for prefix in (Path(sys.prefix), *trees, *(tree / "local" for tree in trees)):
         yield from prefix.glob(f"bin/{_LABELLER}")
         for packages in prefix.glob("lib*/python3*/*-packages"):

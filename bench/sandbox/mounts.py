@@ -69,9 +69,11 @@ def private_options(memory: int | None) -> list[str]:
 
 
 def mask_options(paths: Iterable[Path]) -> list[str]:
-    """Options that show an empty folder or an unreadable file in place of each path."""
+    """Options that show an empty folder or an unreadable file in place of each path that is still there: what was
+    removed meanwhile shows nothing, and cannot be covered.
+    """
     options = []
-    for path in paths:
+    for path in filter(Path.exists, paths):
         options += _empty(str(path)) if path.is_dir() else ["--ro-bind", os.devnull, str(path)]
     return options
 

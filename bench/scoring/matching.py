@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bench.scoring.model import Finding
+from bench.scoring.model import MOST_LINES, Finding
 from bench.scoring.review import short_path
 from bench.suite import Label
 
@@ -13,7 +13,8 @@ Pair = tuple[Finding, Label]
 def match(findings: Sequence[Finding], labels: Sequence[Label]) -> tuple[Pair, ...]:
     """As many pairs as possible, each finding and each label in one at most (research/gitnexus.md §8.3).
 
-    A pair needs the same path and overlapping lines. The best-ranked pairs are taken first; augmenting paths
+    A pair needs the same path and overlapping lines, and a finding that points at something: one of more than 50
+    lines meets only a label as long as itself. The best-ranked pairs are taken first; augmenting paths
     then move them only where that makes one pair more.
     """
     claims, wanted = sorted(findings, key=_finding_order), sorted(labels, key=_label_order)
@@ -49,7 +50,12 @@ def _augment(row: int, choices: dict[int, list[int]], owners: dict[int, int], se
 
 def _may_pair(claim: Finding, label: Label) -> bool:
     same_file = short_path(claim.path) == short_path(label.path)
-    return same_file and claim.line <= label.line_end and label.line_start <= claim.end_line
+    points = _lines(claim.line, claim.end_line) <= max(MOST_LINES, _lines(label.line_start, label.line_end))
+    return same_file and points and claim.line <= label.line_end and label.line_start <= claim.end_line
+
+
+def _lines(first: int, last: int) -> int:
+    return last - first + 1
 
 
 def _rank(claim: Finding, label: Label) -> tuple[bool, bool, int, int]:

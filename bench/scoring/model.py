@@ -11,6 +11,7 @@ MOST_FINDINGS = 100
 LONGEST_NAME = 128
 LONGEST_PATH = 512
 LONGEST_TEXT = 4096
+MOST_LINES = 50
 
 BLOCKING: frozenset[Severity] = frozenset({"critical", "high"})
 
@@ -26,7 +27,15 @@ class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, Meta(min_length=1, max_length=LONGEST_PATH, description="Relative to the repository's root.")
     ]
     line: _Line
-    end_line: _Line
+    end_line: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000_000,
+            description="Line number in the changed file, from 1. A finding of more than 50 lines meets no label that "
+            "is shorter than itself.",
+        ),
+    ]
     category: Annotated[
         str,
         Meta(

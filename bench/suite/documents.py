@@ -11,6 +11,7 @@ from msgspec import Struct
 from bench.config import KeyPath
 from bench.suite.files import Refused, is_whole, shown
 
+_MARK = "\ufeff"  # of the byte order, which some editors put first
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
@@ -50,12 +51,13 @@ def read_yaml(text: str, name: str) -> Document:
     # PyYAML takes its time to load, and most commands read no suite.
     from bench.suite.strict_yaml import parse_yaml  # noqa: PLC0415
 
-    value, lines = parse_yaml(text, name)
+    value, lines = parse_yaml(text.removeprefix(_MARK), name)
     return Document(name, value, lines)
 
 
 def read_json(text: str, name: str) -> Document:
     """One strict JSON document: no duplicate keys, NaN or infinities. Refused names file and line."""
+    text = text.removeprefix(_MARK)
     try:
         json.loads(text, parse_constant=_refuse_constant)
         walk = _Walk(text, name)

@@ -12,9 +12,9 @@ from bench.arms import Arm, SessionMemory, TemplateSource, Workbench, check_tool
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import canonical_json, digest_json
-from bench.durable import write_durably
+from bench.disk import write_whole
 from bench.environments import Environments, EnvironmentSource
-from bench.errors import RunError, SandboxUnavailable
+from bench.errors import SandboxUnavailable
 from bench.project import RunFolder
 from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
@@ -250,7 +250,7 @@ def measure_plan(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Seal the plan in `folder`, measure it, and leave its rows there."""
-    _write_plan(folder / "plan.json", plan)
+    write_whole(folder / "plan.json", canonical_json(plan) + b"\n")
     return sweep_on(ground, plan, arms, run, folder, watcher, cancellation)
 
 
@@ -268,16 +268,6 @@ def sweep_on(
     bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), journal)
     with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
         return run_sweep(bench, plan, rows, watcher, cancellation, standing)
-
-
-def _write_plan(path: Path, plan: Plan) -> None:
-    """On the disk before the first row names its digest."""
-    try:
-        write_durably(path, canonical_json(plan) + b"\n", 0o644)
-    except OSError as error:
-        raise RunError(
-            f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then start a new run"
-        ) from error
 
 
 def open_workbench(

@@ -14,7 +14,7 @@ from bench.watch.events import (
     Watcher,
 )
 from bench.watch.lines import PlainLines, cell_line
-from bench.watch.open import open_watcher
+from bench.watch.open import Watchers, open_watcher
 from bench.watch.stream import JsonStream
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "SweepStarted",
     "VerdictReached",
     "Watcher",
+    "Watchers",
     "cell_line",
     "open_watcher",
 ]

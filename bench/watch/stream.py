@@ -18,7 +18,9 @@ class JsonStream:
     def see(self, event: Event) -> None:
         """Write the event."""
         with self._lock:
-            self._out.write(msgspec.json.encode(event) + b"\n")
+            left = memoryview(msgspec.json.encode(event) + b"\n")
+            while left:  # one write, unless the disk is full: the next one then says why
+                left = left[self._out.write(left) :]
             self._out.flush()
 
     def close(self) -> None:

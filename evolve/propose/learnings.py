@@ -1,11 +1,13 @@
 """The proposer `learnings`: the next untried note of the queue becomes one bounded overlay."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.config import ProposerConfig
+from bench.text import did_you_mean
 from evolve.errors import ProposalError
 from evolve.history import judged_on, promoted_into
 from evolve.propose.protocol import Proposal, Setting
@@ -29,6 +31,13 @@ class Learnings:
         ]
         note = next_note(notes, setting)
         return None if note is None else _proposal(note, setting)
+
+    def remarks(self, loaded: Collection[str]) -> Iterator[str]:
+        """What a person may not expect of the queue: notes on skills that no arm loads are never proposed."""
+        unknown = Counter(note.skill for note in read_queue(self._queue) if note.skill not in loaded)
+        for skill, count in sorted(unknown.items()):
+            near = did_you_mean(skill, loaded)
+            yield f"{count} of the queue's learnings are for the skill {skill!r}, which no arm loads{near}"
 
 
 def next_note(notes: Sequence[Learning], setting: Setting) -> Learning | None:

@@ -1,8 +1,8 @@
 """What the loop knows of a proposer."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -40,6 +40,15 @@ class Proposer(Protocol):
 
     def propose(self, setting: Setting) -> Proposal | None:
         """The next candidate; None when nothing is left to try. ProposalError if none can be written."""
+        ...
+
+
+@runtime_checkable
+class Remarking(Protocol):
+    """A proposer that has something to say before it is asked for anything."""
+
+    def remarks(self, loaded: Collection[str]) -> Iterable[str]:
+        """Lines for people, given the names of the skills that the arms load."""
         ...
 
 

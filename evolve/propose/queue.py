@@ -9,10 +9,12 @@ from msgspec import Struct
 
 from bench.config import load_schema, schema_complaints
 from bench.digest import digest_json
+from bench.disk import read_words
 from bench.strict_json import parse_json
 from evolve.errors import ProposalError
 
 _MOST_SHOWN = 20
+MOST_BYTES = 64 << 20
 
 
 class Learning(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +37,7 @@ class Learning(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def read_queue(path: Path) -> tuple[Learning, ...]:
     """All notes in their order. ProposalError names the line of each one that is malformed."""
     try:
-        text = path.read_text("utf-8")
+        text = read_words(path, MOST_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise ProposalError(
             f"the learning queue {path} cannot be read: {error}\n  see proposer.queue"

@@ -14,7 +14,7 @@ from bench.digest import digest_files
 from bench.skills import Skill, make_overlay
 from evolve.errors import ProposalError
 from evolve.history import Judgement
-from evolve.propose import LEARNINGS, Setting, create_proposer
+from evolve.propose import LEARNINGS, Remarking, Setting, create_proposer
 from evolve.propose.learnings import SECTION, holds, learn, next_note
 from evolve.propose.queue import Learning
 
@@ -327,3 +327,17 @@ def test_the_queue_is_read_anew_for_every_proposal(tmp_path: Path) -> None:
 def test_a_proposer_without_a_queue_is_refused_with_the_option_to_set(tmp_path: Path) -> None:
     with pytest.raises(ProposalError, match=r"needs a queue: proposer\.queue=FILE"):
         LEARNINGS.create(ProposerConfig(name="learnings", queue=None, unapplied="offer"), tmp_path)
+
+
+def test_notes_on_skills_that_no_arm_loads_are_told(tmp_path: Path) -> None:
+    lines = [{"id": name, "skill": skill, "date": "2026-03-09", "observation": "o", "sentence": "s"}
+             for name, skill in (("a", "code-review"), ("b", "code-reveiw"), ("c", "code-reveiw"), ("d", "x"))]  # fmt: skip
+    (tmp_path / "queue.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    proposer = create_proposer(
+        ProposerConfig(name="learnings", queue="queue.jsonl", unapplied="offer"), tmp_path
+    )
+    assert isinstance(proposer, Remarking)
+    assert list(proposer.remarks({"code-review"})) == [
+        "2 of the queue's learnings are for the skill 'code-reveiw', which no arm loads; did you mean 'code-review'?",
+        "1 of the queue's learnings are for the skill 'x', which no arm loads",
+    ]

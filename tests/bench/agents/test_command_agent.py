@@ -159,3 +159,43 @@ def test_the_built_in_agent_is_the_same_agent_each_time_it_is_made() -> None:
     digests = {RULEBOOK.create(AgentConfig(name="rulebook"), Path("/")).digest for _ in range(2)}
 
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("/proc", "the host's processes and devices"),
+        ("/proc/self", "the host's processes and devices"),
+        ("/", "the host's processes and devices"),
+        (".", "the whole project"),
+        ("..", "the whole project"),
+        ("runs/old", "the project's `runs`"),
+        (".git", "the project's `.git`"),
+        ("suites", "a suite, with its labels"),
+        ("suites/mine/labels", "a suite, with its labels"),
+        ("link", "a suite, with its labels"),
+    ],
+)
+def test_a_mount_that_shows_what_no_cell_may_see_is_refused(tmp_path: Path, source: str, shown: str) -> None:
+    for folder in ("runs/old", ".git", "suites/mine/labels", "data"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "suites" / "mine" / "suite.yaml").touch()
+    (tmp_path / "link").symlink_to("suites/mine")
+    (tmp_path / "agent.py").touch()
+
+    def options(source: str) -> AgentConfig:
+        mounts = {"it": {"source": source, "target": "/opt/it"}}
+        return AgentConfig(name="command", options={"program": "agent.py", "mounts": mounts})
+
+    assert COMMAND.create(options("data"), tmp_path).name == "command"
+    with pytest.raises(AgentError, match=f"mounts.it would show every cell {shown}: "):
+        COMMAND.create(options(source), tmp_path)
+
+
+@pytest.mark.parametrize("place", ["../../etc", "/etc", "a/../../b", "", ".git/skills", "a//b"])
+def test_a_place_of_skills_outside_the_working_copy_is_refused_early(tmp_path: Path, place: str) -> None:
+    (tmp_path / "agent.py").touch()
+    with pytest.raises(AgentError, match=r"agent\.options\.skill_root"):
+        COMMAND.create(
+            AgentConfig(name="command", options={"program": "agent.py", "skill_root": place}), tmp_path
+        )

@@ -31,7 +31,7 @@ from bench.sandbox.diagnosis import explain_failure
 from bench.sandbox.gated import Gated
 from bench.sandbox.limits import Limiter
 from bench.sandbox.masks import hidden_paths
-from bench.sandbox.mounts import system_options, system_trees
+from bench.sandbox.mounts import mask_options, system_options, system_trees
 from bench.sandbox.process_tree import later, parse_status
 from bench.sandbox.seccomp import system_call_filter
 from bench.sandbox.waiting import open_process
@@ -206,6 +206,22 @@ def test_the_labelling_tool_is_hidden_wherever_the_system_has_it_and_nothing_els
         packages / "ruff",
         packages / "ruff-0.17.6.dist-info",
     }
+
+
+def test_the_labelling_tool_is_hidden_in_every_bin_below_the_system(tmp_path: Path) -> None:
+    for place in ("local/cargo/bin", "lib/rust/bin", "local/a/b/bin"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "ruff").touch()
+    assert len(hidden_paths((tmp_path,))) == 3
+
+
+def test_what_vanished_since_it_was_listed_is_not_masked(tmp_path: Path) -> None:
+    (tmp_path / "ruff").touch()
+    assert mask_options([tmp_path / "ruff", tmp_path / "gone"]) == [
+        "--ro-bind",
+        os.devnull,
+        str(tmp_path / "ruff"),
+    ]
 
 
 def test_a_program_that_is_a_link_is_hidden_where_it_leads(tmp_path: Path) -> None:

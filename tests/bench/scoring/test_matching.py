@@ -44,6 +44,19 @@ def test_the_order_of_findings_and_labels_never_matters(
     assert match(shuffled, mixed) == match(claims, wanted)
 
 
+def test_a_finding_over_many_lines_points_at_nothing() -> None:
+    wanted = [label("one", start=30, end=30), label("two", start=70, end=72)]
+    assert match([finding("all", line=1, end_line=10_000)], wanted) == ()
+    assert match([finding("more", line=1, end_line=51)], wanted) == ()
+    assert len(match([finding("just", line=1, end_line=50)], wanted)) == 1
+
+
+def test_a_label_over_many_lines_is_met_by_a_finding_as_long() -> None:
+    wanted = [label("long", start=1, end=200)]
+    assert len(match([finding("same", line=1, end_line=200)], wanted)) == 1
+    assert match([finding("longer", line=1, end_line=201)], wanted) == ()
+
+
 def test_a_greedy_choice_is_undone_where_that_finds_one_pair_more() -> None:
     exact, loose = finding("exact", line=10), finding("loose", line=10, end_line=20)
     first, second = label("first", start=10), label("second", start=20)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from types import CodeType
 
 import pytest
 import yaml
@@ -111,8 +112,9 @@ def test_every_change_touches_several_files_and_has_a_plausible_size(starter: St
 
 
 def test_every_changed_file_still_compiles(starter: Starter) -> None:
-    for path in sorted((starter.root.parent / "after").rglob("*.py")):
-        compile(path.read_bytes(), path, "exec")
+    paths = sorted((starter.root.parent / "after").rglob("*.py"))
+    assert paths
+    assert all(isinstance(compile(path.read_bytes(), path, "exec"), CodeType) for path in paths)
 
 
 @pytest.mark.slow
