@@ -29,7 +29,7 @@ from bench.skills import (
     read_skill,
     stack_overlays,
 )
-from bench.sweep import Declared, Plan, Proposed
+from bench.sweep import PLAN_VERSION, Declared, Plan, Proposed
 from evolve.apply import Step, Tools, exchange_entries
 from evolve.gate import (
     PromotionMetadata,
@@ -232,7 +232,7 @@ def _plan(config: Config, number: int, overlay: Overlay, proposed: Proposed, ask
         for index, (task, arm, repeat) in enumerate(keys)
     ]
     return Plan(
-        schema_version=1, generation=number, suite="5" * 64, overlay=overlay.digest,
+        schema_version=PLAN_VERSION, generation=number, suite="5" * 64, overlay=overlay.digest,
         configuration=config_digest(config), seed=config.seed,
         declared=Declared(
             suite=config.suite.name, agent="rulebook/1", model="rulebook/1", deterministic=False,
