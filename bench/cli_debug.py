@@ -16,6 +16,7 @@ from bench.errors import RunError, UserError
 from bench.exits import ExitCode
 from bench.results import ObjectStore, Row
 from bench.sandbox import Command, ProcessResult, Sandbox, open_shell
+from bench.spend import OpenPurse
 from bench.sweep import (
     Ground,
     Measured,
@@ -85,7 +86,8 @@ def _measured_again(
     if cell.task not in {task.id for task in ground.tasks}:
         raise RunError(f"the suite {ground.suite.name} has no task {cell.task} any more")
     arms = arms_again(ground, measured, cell.arm)
-    bench = open_workbench(ground, measured.plan, arms, ObjectStore(ground.scratch / "objects"))
+    store, purse = ObjectStore(ground.scratch / "objects"), OpenPurse(ground.config.timeout)
+    bench = open_workbench(ground, measured.plan, arms, store, purse)
 
     def look(command: Command) -> None:
         visit.look(command, ground.sandbox, cancellation)

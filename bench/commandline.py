@@ -13,7 +13,7 @@ from types import FrameType
 from bench import __version__
 from bench.cancellation import Cancellation
 from bench.config import find_root
-from bench.errors import MeasurementError, UserError
+from bench.errors import BudgetSpent, IncumbentError, MeasurementError, UserError
 from bench.exits import ExitCode
 from bench.project import unpack_starter
 from bench.text import printable
@@ -55,13 +55,19 @@ def run_guarded(command: Callable[[], ExitCode], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         print(f"error: {_block(str(error))}", file=sys.stderr)
-        return int(ExitCode.REQUEST if isinstance(error, UserError) else ExitCode.UNUSABLE)
+        return int(_exit_of(error))
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.UNUSABLE)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return int(ExitCode.INTERRUPTED)
+
+
+def _exit_of(error: IncumbentError) -> ExitCode:
+    if isinstance(error, BudgetSpent):
+        return ExitCode.BUDGET
+    return ExitCode.REQUEST if isinstance(error, UserError) else ExitCode.UNUSABLE
 
 
 def project_root(explicit: str | None, say: Callable[[str], None]) -> Path:

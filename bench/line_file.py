@@ -15,8 +15,10 @@ class LineFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, line: bytes) -> None:
-        """Write one line and wait until the disk has it. RunError leaves the file as it was before."""
+    def append(self, line: bytes, *, durable: bool = True) -> None:
+        """Write one line and, if it is to be durable, wait until the disk has it. RunError leaves the file as it
+        was before.
+        """
         try:
             descriptor = os.open(self.path, _NEW_FILE, 0o600)
         except OSError as error:
@@ -25,17 +27,18 @@ class LineFile:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 raise RunError(f"{self.path} ends in a torn line: cut it off before anything is appended")
-            self._write(descriptor, line + b"\n", size)
+            self._write(descriptor, line + b"\n", size, durable=durable)
         finally:
             os.close(descriptor)
 
-    def _write(self, descriptor: int, line: bytes, size: int) -> None:
+    def _write(self, descriptor: int, line: bytes, size: int, *, durable: bool) -> None:
         left = memoryview(line)
         try:
             while left:  # one write, unless the disk is full: the next one then says why
                 left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
-            if size == 0:
+            if durable:
+                os.fsync(descriptor)
+            if durable and size == 0:
                 sync_folder(self.path.parent)
         except OSError as error:
             raise _cannot("write", self.path, error, _cut_back(descriptor, size)) from error

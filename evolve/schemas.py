@@ -8,6 +8,7 @@ from bench.generated_schema import generated_schema, write_schemas
 from bench.results import row_schema
 from bench.run import BenchSummary
 from bench.scoring import review_schema
+from bench.spend import spend_schema
 from bench.sweep import Plan
 from bench.watch import Event
 from evolve.apply import apply_schemas
@@ -27,6 +28,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "review": review_schema(),
         "row": row_schema(),
         "run-summary": generated_schema(RunSummary, "run-summary"),
+        "spend": spend_schema(),
         **apply_schemas(),
     }
 

@@ -19,10 +19,13 @@ from bench.arms.session import Place, Session, run_session
 from bench.arms.signs import read_leftovers, signs_of
 from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
+from bench.config import SessionSpec
 from bench.errors import MeasurementError, WorkspaceError
 from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, StopCause, Timings
+from bench.sandbox import End
 from bench.scoring import ReviewScore, score_review, tampering
 from bench.skills import placed_files
+from bench.spend import NOTHING, Allowance, SessionName, SessionUse, Stop
 from bench.suite import LabelOracle, Task
 from bench.workspace import Change, Template, WorkingCopy, capture, outside_boundary, remove_tree
 
@@ -46,6 +49,7 @@ class Measurement:
         self.change: Change | None = None
         self.checks = Checks()
         self.finding: Finding | None = None
+        self.spent = NOTHING
         self.diagnostics: list[str] = []
         self.artifacts: dict[str, Artifact] = {}
         self._seconds: dict[str, float] = {}
@@ -64,6 +68,17 @@ class Measurement:
     def keep(self, name: str, content: bytes) -> None:
         """Store an artifact, redacted."""
         self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
+
+    def session_name(self, session: str) -> SessionName:
+        """How the run's budget names a session of this cell."""
+        return SessionName(
+            generation=self.bench.generation,
+            task=self.cell.task,
+            arm=self.cell.arm,
+            repeat=self.cell.repeat,
+            attempt=self.attempt,
+            session=session,
+        )
 
     def skill_invoked(self) -> bool | None:
         """Whether the arm's skills were used, once its sessions are over."""
@@ -157,6 +172,9 @@ def _measure_in(
     if cancellation.cancelled:
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
         return
+    if record.bench.purse.closed is not None:
+        record.finding = _unpaid(record.bench.purse.closed)
+        return
     place = _make_place(folder, record, copies)
     broken = _run_sessions(record, place, cancellation)
     if look is not None and not cancellation.cancelled:
@@ -198,19 +216,55 @@ def _stage_skill(folder: Path, files: Mapping[str, bytes]) -> None:
 def _run_sessions(record: Measurement, place: Place, cancellation: Cancellation) -> Finding | None:
     """The arm's sessions in order, up to the first that does not complete or breaks its boundary."""
     for name, spec in record.arm.spec.ordered_sessions():
-        with record.timed("sessions"):
-            session = run_session(record.bench, record.arm, record.task, place, (name, spec), cancellation)
+        allowance = record.bench.purse.begin(record.session_name(name), record.spent)
+        if isinstance(allowance, Stop):
+            return _unpaid(allowance)
+        session = _paid_session(record, place, (name, spec), allowance, cancellation)
         record.sessions.append(session)
         stream = session.result.stdout
         record.keep(f"transcript-{name}", stream.head + stream.tail)
         if session.artifact is not None:
             record.keep(f"{spec.kind}-{name}", session.artifact)
+        if allowance.clamped and session.result.end is End.TIMEOUT:
+            return Finding("stopped", "deadline", f"session {name} was cut off: the run must end")
         broken = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
         if broken is not None:
             return broken
         if spec.kind == "plan" and session.artifact is not None:
             place = _with_plan(place, session.artifact)
     return None
+
+
+def _paid_session(
+    record: Measurement,
+    place: Place,
+    session: tuple[str, SessionSpec],
+    allowance: Allowance,
+    cancellation: Cancellation,
+) -> Session:
+    """Run a session that is paid for, and settle what it used, whatever becomes of it."""
+    began, ran = time.monotonic(), None
+    try:
+        with record.timed("sessions"):
+            ran = run_session(
+                record.bench, record.arm, record.task, place, session, allowance.seconds, cancellation
+            )
+        return ran
+    finally:
+        use = _use_of(ran, time.monotonic() - began)
+        record.spent = record.spent.plus(record.bench.purse.end(allowance, use))
+
+
+def _use_of(session: Session | None, seconds: float) -> SessionUse:
+    """What there is to count; of a session that broke, or never came to an end, the usage is not the whole."""
+    if session is None:
+        return SessionUse(usage=Usage(), complete=False, seconds=seconds)
+    ended = session.result.end is End.EXITED and session.report.status != "error"
+    return SessionUse(usage=session.report.usage, complete=ended, seconds=seconds)
+
+
+def _unpaid(stop: Stop) -> Finding:
+    return Finding("stopped", stop.kind, stop.detail)
 
 
 def _with_plan(place: Place, plan: bytes) -> Place:
@@ -295,7 +349,7 @@ def _name_the_stop(record: Measurement, cancellation: Cancellation) -> None:
     finding, cause = record.finding, cancellation.cause
     if cause is None or finding is None:
         return
-    if finding.status != "stopped" and finding.kind != "infra-error":
+    if finding.kind not in ("cancelled", "infra-error"):  # a stop that has its own cause keeps it
         return
     record.finding = Finding(
         "stopped", STOP_CAUSES.get(cause, "cancelled"), f"stopped by {cause}: {finding.detail}"

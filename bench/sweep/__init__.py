@@ -13,6 +13,7 @@ from bench.sweep.ground import (
     seal_plan,
 )
 from bench.sweep.model import Plan
+from bench.sweep.paying import Means, paying_campaign
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reporting import sweep_report
@@ -22,6 +23,7 @@ from bench.sweep.sweep import SweepResult, run_sweep
 __all__ = [
     "Breaker",
     "Ground",
+    "Means",
     "Measured",
     "Plan",
     "SweepResult",
@@ -37,6 +39,7 @@ __all__ = [
     "open_measured",
     "open_scratch",
     "open_workbench",
+    "paying_campaign",
     "refuse_solved",
     "run_ordered",
     "run_sweep",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bench.agents import Agent, create_agent
 from bench.arms import Arm, TemplateSource, Workbench, check_tools, harness_digest
@@ -19,9 +19,11 @@ from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
+from bench.spend import Purse
 from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.model import Plan
+from bench.sweep.paying import Means, open_spending, read_means
 from bench.sweep.plan import check_cells, make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.sweep import SweepResult, run_sweep
@@ -51,6 +53,7 @@ class Ground(Struct, frozen=True, kw_only=True):
     scratch: Path
     harness: str
     cpu: threading.Semaphore
+    means: Means
 
     @property
     def agent_name(self) -> str:
@@ -79,11 +82,15 @@ def open_ground(
     for name, spec in config.arms.items():
         check_tools(name, spec, root)
     agent = create_agent(config.agent, root)
+    means = read_means(config, agent, root, config_dirs)
     prompts = _prompts(config, root, config_dirs)
     sandbox = _usable_sandbox(config, agent)
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
-    with deadline(config.budget.wall, cancellation), open_scratch(Path(config.sandbox.scratch)) as scratch:
+    with (
+        deadline(config.budget, cancellation) as ends,
+        open_scratch(Path(config.sandbox.scratch)) as scratch,
+    ):
         environments = Environments(root, scratch, contained=sandbox.contains)
         environments.check(selection.tasks, config.suite.name)
         workshop = Workshop(
@@ -113,6 +120,7 @@ def open_ground(
             scratch=scratch,
             harness=harness_digest(),
             cpu=workshop.cpu,
+            means=structs.replace(means, ends=ends),
         )
 
 
@@ -230,12 +238,16 @@ def measure_plan(
 ) -> SweepResult:
     """Seal the plan in `folder`, measure it, and leave its rows there."""
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
-    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects))
-    return run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)
+    spending = open_spending(ground.config, ground.root, ground.means, run, cancellation)
+    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), spending)
+    result = run_sweep(bench, plan, RowFile(folder / "results.jsonl"), watcher, cancellation)
+    return structs.replace(result, account=spending.account())
 
 
-def open_workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: ObjectStore) -> Workbench:
-    """What the cells of a plan share; what they leave goes to `store`."""
+def open_workbench(
+    ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: ObjectStore, purse: Purse
+) -> Workbench:
+    """What the cells of a plan share; what they leave goes to `store`, and their sessions are paid from `purse`."""
     return Workbench(
         config=ground.config,
         root=ground.root,
@@ -253,4 +265,5 @@ def open_workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: O
         scratch=ground.scratch,
         harness=ground.harness,
         cpu=ground.cpu,
+        purse=purse,
     )

@@ -10,6 +10,7 @@ from bench.arms import STOP_CAUSES, Cell, Workbench, derived_assets, measure, sa
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError
 from bench.results import Row, RowFile, StopCause
+from bench.spend import Account
 from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
 from bench.sweep.model import Plan
@@ -25,11 +26,12 @@ AHEAD = 4
 
 class SweepResult(Struct, frozen=True):
     """The rows of every attempt of the cells that began, in the order of the plan (the last attempt of a cell
-    counts), and why the sweep ended early, if it did.
+    counts), why the sweep ended early, if it did, and what the run has spent by then.
     """
 
     rows: tuple[Row, ...]
     stopped: StopCause | None
+    account: Account | None = None
 
 
 def run_sweep(
@@ -55,7 +57,7 @@ def run_sweep(
             window=AHEAD * bench.config.workers,
             cancellation=cancellation,
         )
-    result = SweepResult(tuple(running.rows), _stop_cause(cancellation))
+    result = SweepResult(tuple(running.rows), _stop_cause(bench, cancellation))
     watcher.see(
         SweepFinished(
             generation=plan.generation,
@@ -67,8 +69,12 @@ def run_sweep(
     return result
 
 
-def _stop_cause(cancellation: Cancellation) -> StopCause | None:
-    """A cause that is not the harness's own is somebody's wish: a signal."""
+def _stop_cause(bench: Workbench, cancellation: Cancellation) -> StopCause | None:
+    """A purse that closed did so before any cancellation. A cause that is not the harness's own is somebody's wish:
+    a signal.
+    """
+    if bench.purse.closed is not None:
+        return bench.purse.closed.kind
     return None if cancellation.cause is None else STOP_CAUSES.get(cancellation.cause, "cancelled")
 
 
@@ -165,7 +171,7 @@ def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Itera
 
     def build() -> None:
         for task in plan.tasks:
-            if over.is_set() or cancellation.cancelled:
+            if over.is_set() or cancellation.cancelled or bench.purse.closed is not None:
                 return
             try:
                 bench.templates.build(bench.tasks[task])
