@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.cli_run import announce, load, open_events, print_json, results_to
+from bench.cli_run import announce, confirmed, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.digest import digest_json
 from bench.exits import ExitCode
@@ -16,9 +16,11 @@ from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
     canonical_skills,
+    expect_costs,
     make_arms,
     measure_plan,
     open_ground,
+    paying_campaign,
     refuse_solved,
     seal_plan,
     sweep_report,
@@ -48,10 +50,14 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
+        paying_campaign(loaded.config, root, ground.means),
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
         plan = seal_plan(ground, selected, 0, None)
+        costs = expect_costs(ground, plan.cells)
+        if costs.paid and not confirmed(loaded.config, costs.sentence(), cancellation):
+            return ExitCode.INTERRUPTED
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))
             loaded.save(run.path)

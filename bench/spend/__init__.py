@@ -26,6 +26,7 @@ from bench.spend.model import (
     dollars,
     picodollar_cap,
     picodollars,
+    shown,
 )
 from bench.spend.price_files import read_prices
 from bench.spend.prices import Price, PriceTable, cost_of, tokens_of
@@ -97,6 +98,7 @@ __all__ = [
     "session_ceiling",
     "session_seconds",
     "settlement",
+    "shown",
     "spend_schema",
     "tokens_of",
     "total",

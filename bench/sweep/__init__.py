@@ -3,6 +3,7 @@
 from bench.sweep.again import Measured, arms_again, differences, find_cell, open_measured
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
+from bench.sweep.costs import Costs, expect_costs
 from bench.sweep.ground import (
     Ground,
     canonical_skills,
@@ -22,6 +23,7 @@ from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
     "Breaker",
+    "Costs",
     "Ground",
     "Means",
     "Measured",
@@ -31,6 +33,7 @@ __all__ = [
     "canonical_skills",
     "check_cells",
     "differences",
+    "expect_costs",
     "find_cell",
     "make_arms",
     "make_plan",

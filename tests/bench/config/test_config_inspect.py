@@ -74,7 +74,9 @@ def test_a_group_is_explained_by_its_options_with_their_first_lines(project: Pro
     lines = explain("budget", project.composed("budget=ten")).splitlines()
     assert lines[0] == "budget: What the run may spend before it stops."
     assert "  * ten        Ten cells.  (conf/budget/ten.yaml)" in lines
-    unlimited = "    unlimited  No limit on money, cells, sessions, tokens or time.  (built-in budget/unlimited.yaml)"
+    unlimited = (
+        "    unlimited  No limit on money, cells, sessions, tokens or time.  (built-in budget/unlimited.yaml)"
+    )
     assert unlimited in lines
     assert "    budget.cells: Most cells that are measured; null is no limit." in lines
 
