@@ -204,6 +204,20 @@ def test_a_limit_that_is_reached_lets_no_new_cell_begin_and_keeps_the_reason(tmp
         assert stop == spending.closed
 
 
+def test_a_cell_that_has_begun_goes_on_after_the_limit_is_reached_if_it_fits(tmp_path: Path) -> None:
+    kept = (Limit(scope="run", unit="usd", most=150),)
+    with Cancellation() as cancellation:
+        journal = Journal(tmp_path / JOURNAL, "p", durable=False)
+        spending = Spending(journal, read_ledger(journal.path, kept), rules(free_of_prices()), cancellation)
+        first = spending.begin(session("s"), NOTHING)
+        assert isinstance(first, Allowance)
+        before = spending.end(first, use(0, 60 / 10**12))
+        assert isinstance(spending.begin(session("t"), NOTHING), Stop)
+        second = spending.begin(session("s", name="second"), before)
+        assert isinstance(second, Allowance)
+        assert second.reserved.amounts.picodollars == 40
+
+
 def test_a_report_above_the_reservation_counts_in_full_and_closes_the_purse(tmp_path: Path) -> None:
     with Cancellation() as cancellation:
         journal = Journal(tmp_path / JOURNAL, "p", durable=False)
