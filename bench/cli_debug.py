@@ -16,6 +16,7 @@ from bench.errors import RunError, UserError
 from bench.exits import ExitCode
 from bench.results import ObjectStore, Row
 from bench.sandbox import Command, ProcessResult, Sandbox, open_shell
+from bench.spend import OpenPurse
 from bench.sweep import (
     Ground,
     Measured,
@@ -85,8 +86,9 @@ def _measured_again(
     if cell.task not in {task.id for task in ground.tasks}:
         raise RunError(f"the suite {ground.suite.name} has no task {cell.task} any more")
     arms = arms_again(ground, measured, cell.arm)
+    store, purse = ObjectStore(ground.scratch / "objects"), OpenPurse(ground.config.timeout)
     journal = Journal(ground.scratch / "journal.jsonl", measured.plan.suite)
-    bench = open_workbench(ground, measured.plan, arms, ObjectStore(ground.scratch / "objects"), journal)
+    bench = open_workbench(ground, measured.plan, arms, store, journal, purse)
 
     def look(command: Command) -> None:
         visit.look(command, ground.sandbox, cancellation)

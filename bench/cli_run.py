@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import select
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any, BinaryIO, Literal, TextIO, cast
 import msgspec
 from msgspec import Struct
 
+from bench.cancellation import Cancellation
 from bench.commandline import config_dirs
 from bench.config import Composed, Config, load_config, saved_config
 from bench.digest import canonical_json
@@ -19,6 +21,7 @@ from bench.disk import write_whole
 from bench.errors import ConfigError, RunError, UserError
 from bench.sandbox import WITHOUT_CONTAINMENT
 from bench.sweep import Ground, works_on
+from bench.text import printable
 from bench.watch import Watchers, open_watcher
 
 MOST_NAMED = 3
@@ -62,6 +65,28 @@ def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None
     for reason, tasks in left_out.items():
         named = ", ".join(tasks[:MOST_NAMED]) + (", …" if len(tasks) > MOST_NAMED else "")
         say(f"note: {len(tasks)} left out: {reason}: {named}")
+
+
+def confirmed(config: Config, cost: str, cancellation: Cancellation) -> bool:
+    """Whether a person at the terminal wants a run that may cost money. ConfigError where nobody can be asked."""
+    if not config.budget.confirm:
+        return True
+    if not _asks():
+        raise ConfigError(
+            f"this run may cost money, and there is no terminal to ask at; cost: {cost}\n"
+            f"  set budget.confirm=false to start it without being asked"
+        )
+    print(f"cost: {printable(cost)}\nstart? [y/N] ", end="", file=sys.stderr, flush=True)
+    ready, _, _ = select.select([sys.stdin, cancellation], [], [])
+    if cancellation not in ready and sys.stdin.readline().strip().lower() in {"y", "yes"}:
+        return True
+    print("nothing was started", file=sys.stderr)
+    return False
+
+
+def _asks() -> bool:
+    """Whether somebody can be asked: a person who types and sees the question."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:

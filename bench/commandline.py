@@ -14,7 +14,7 @@ from bench import __version__
 from bench.cancellation import Cancellation
 from bench.config import find_root
 from bench.disk import is_outage
-from bench.errors import MeasurementError, UserError
+from bench.errors import BudgetSpent, MeasurementError, UserError
 from bench.exits import ExitCode
 from bench.project import unpack_starter
 from bench.text import printable
@@ -58,8 +58,7 @@ def run_guarded(command: Callable[[], ExitCode], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         _tell(f"error: {_block(_said(error))}")
-        wrong = isinstance(error, UserError | OSError) and not is_outage(error)
-        return int(ExitCode.REQUEST if wrong else ExitCode.UNUSABLE)
+        return int(_exit_of(error))
     except KeyboardInterrupt:
         _tell("interrupted")
         return int(ExitCode.INTERRUPTED)
@@ -118,6 +117,13 @@ def _said(error: Exception) -> str:
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     what = f"{' and '.join(names) or 'a file or folder'}: {error.strerror or error}"
     return f"{what}\n  rows that were measured are kept; --debug shows where it happened"
+
+
+def _exit_of(error: Exception) -> ExitCode:
+    if isinstance(error, BudgetSpent):
+        return ExitCode.BUDGET
+    wrong = isinstance(error, UserError | OSError) and not is_outage(error)
+    return ExitCode.REQUEST if wrong else ExitCode.UNUSABLE
 
 
 def project_root(explicit: str | None, say: Callable[[str], None]) -> Path:

@@ -3,7 +3,8 @@
     IncumbentError
     ├── UserError                  the request was wrong: exit 2, printed without a traceback
     │   ├── ConfigError            an override, an option or a value of the configuration
-    │   │   └── BudgetExhausted    a plan that would pass the budget
+    │   │   ├── BudgetExhausted    a plan that would pass the budget
+    │   │   └── BudgetSpent        nothing is left of a budget or of the time: exit 3
     │   ├── ExtensionError         a name that no installed extension registers
     │   ├── SuiteError             a suite file, its tasks, labels, prompts, sources
     │   ├── SkillError             a skill folder
@@ -35,6 +36,10 @@ class ConfigError(UserError):
 
 class BudgetExhausted(ConfigError):  # noqa: N818 - it is a state of the budget, named as such
     """A plan would take the run over its budget."""
+
+
+class BudgetSpent(ConfigError):  # noqa: N818 - it is a state of the budget, named as such
+    """Nothing is left to spend, of a campaign's money or of the time until the deadline."""
 
 
 class ExtensionError(UserError):

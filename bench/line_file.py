@@ -17,8 +17,10 @@ class LineFile:
         self.path = path
         self._descriptor: int | None = None
 
-    def append(self, line: bytes) -> None:
-        """Write one line and wait until the disk has it. RunError leaves the file as it was before."""
+    def append(self, line: bytes, *, durable: bool = True) -> None:
+        """Write one line and, if it is to be durable, wait until the disk has it. RunError leaves the file as it
+        was before.
+        """
         if self._descriptor is None:
             self._descriptor = self._open()
         size = os.fstat(self._descriptor).st_size
@@ -26,8 +28,9 @@ class LineFile:
         try:
             while left:  # one write, unless the disk is full: the next one then says why
                 left = left[os.write(self._descriptor, left) :]
-            os.fsync(self._descriptor)
-            if size == 0:
+            if durable:
+                os.fsync(self._descriptor)
+            if durable and size == 0:
                 sync_folder(self.path.parent)
         except OSError as error:
             raise _cannot("write", self.path, error, _cut_back(self._descriptor, size)) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.cli_run import announce, load, open_events, print_json, results_to
+from bench.cli_run import announce, confirmed, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals, config_dirs
 from bench.config import Config, read_saved_config
 from bench.digest import digest_json
@@ -22,9 +22,11 @@ from bench.sweep import (
     Plan,
     SweepResult,
     canonical_skills,
+    expect_costs,
     make_arms,
     measure_plan,
     open_ground,
+    paying_campaign,
     read_plan,
     refuse_changed,
     refuse_solved,
@@ -59,10 +61,14 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
+        paying_campaign(loaded.config, root, ground.means),
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
         plan = seal_plan(ground, selected, 0, None)
+        costs = expect_costs(ground, plan.cells)
+        if costs.paid and not confirmed(loaded.config, costs.sentence(), cancellation):
+            return ExitCode.INTERRUPTED
         with (
             open_events(options, sys.stderr) as watcher,
             start_run(root, digest_json(loaded.config), "bench") as hold,
@@ -90,6 +96,7 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
         hold_run(run, "bench resume") as hold,
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(config, root, config_dirs(options.config_dir), cancellation) as ground,
+        paying_campaign(config, root, ground.means),
         open_events(options, sys.stderr) as watcher,
     ):
         say(f"going on with run {printable(run.id)}")

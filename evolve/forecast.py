@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bench.errors import ConfigError
-from bench.sweep import Ground, seal_plan
+from bench.sweep import Ground, expect_costs, seal_plan
 from evolve.gate import Policy
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """An upper bound on cells and sessions per generation, what they cost, and what the design can detect."""
+    """An upper bound on cells and sessions per generation, what they cost, and what the design can detect.
+
+    Costs are in dollars and of one generation, but `cost_at_most`, which the budget allows the whole run; `wall` are
+    the expected seconds of one generation. Null is unknown, or no limit.
+    """
 
     suite: str
     agent: str
@@ -23,7 +27,12 @@ class Forecast(Struct, frozen=True, kw_only=True):
     cells: int
     sessions: int
     cost_usd: float | None
+    cost_low: float | None
+    cost_high: float | None
+    cost_at_most: float | None
     cost: str
+    wall: float | None
+    limits: tuple[str, ...]
     reuse: str
     detects: str
 
@@ -32,7 +41,7 @@ def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
     cells come on top. ConfigError when the policy would count no task at all.
     """
-    config, free = ground.config, not ground.agent.calls_model
+    config = ground.config
     plan = seal_plan(ground, tuple(config.arms), 0, "any")
     planned = [task for task in ground.tasks if task.id in plan.tasks]
     counted = [task for task in planned if split in ("all", task.split)]
@@ -40,6 +49,7 @@ def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
         raise ConfigError(
             f"promotion.split={split} counts none of the {len(planned)} tasks that tasks.* leaves"
         )
+    costs = expect_costs(ground, plan.cells)
     repeats = 1 + max(cell.repeat for cell in plan.cells)
     return Forecast(
         suite=config.suite.name,
@@ -51,8 +61,13 @@ def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
         generations=config.generations,
         cells=len(plan.cells),
         sessions=sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.cells),
-        cost_usd=0.0 if free else None,
-        cost="nothing: the agent calls no model" if free else "unknown: no earlier rows to estimate from",
+        cost_usd=0.0 if costs.free else costs.usd.expected,
+        cost_low=0.0 if costs.free else costs.usd.low,
+        cost_high=0.0 if costs.free else costs.usd.high,
+        cost_at_most=costs.at_most,
+        cost=costs.sentence(),
+        wall=costs.wall,
+        limits=costs.limits,
         reuse="none: every cell is measured",
         detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
     )
@@ -70,5 +85,16 @@ def forecast_lines(forecast: Forecast) -> Sequence[str]:
             f"generations: {forecast.generations}"
         ),
         f"cost: {forecast.cost}; reuse: {forecast.reuse}",
+        f"time: {_duration(forecast.wall)}",
+        *(("limits: " + "; ".join(forecast.limits),) if forecast.limits else ()),
         f"can detect: {forecast.detects}",
+    )
+
+
+def _duration(seconds: float | None) -> str:
+    """Seconds for people, where earlier rows of all cells say something."""
+    return (
+        "unknown: not all cells have earlier rows"
+        if seconds is None
+        else f"about {seconds / 60:.1f} min a generation"
     )

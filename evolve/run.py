@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.cli_run import announce, command_again, load, open_events, print_json, results_to
+from bench.cli_run import announce, command_again, confirmed, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.config import Config, PromotionConfig, ProposerConfig
 from bench.digest import digest_json
@@ -14,7 +14,7 @@ from bench.errors import ConfigError
 from bench.exits import ExitCode
 from bench.project import RunFolder, removed_if_refused, start_run
 from bench.skills import Overlay, Skill, apply_overlay
-from bench.sweep import Ground, canonical_skills, open_ground, refuse_solved
+from bench.sweep import Ground, canonical_skills, open_ground, paying_campaign, refuse_solved
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
@@ -63,11 +63,15 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
+        paying_campaign(loaded.config, root, ground.means),
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
-        for line in forecast_lines(make_forecast(ground, policy, promotion.split)):
+        forecast = make_forecast(ground, policy, promotion.split)
+        for line in forecast_lines(forecast):
             say(line)
+        if forecast.cost_high != 0 and not confirmed(loaded.config, forecast.cost, cancellation):
+            return ExitCode.INTERRUPTED
         with (
             open_events(options, sys.stderr) as watcher,
             start_run(root, digest_json(loaded.config), "evolve") as hold,

@@ -10,6 +10,7 @@ from bench.project import Holder
 from bench.results import row_schema
 from bench.run import BenchSummary
 from bench.scoring import review_schema
+from bench.spend import spend_schema
 from bench.sweep import Plan
 from bench.watch import Event
 from evolve.apply import apply_schemas
@@ -39,6 +40,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "store-export": generated_schema(ExportReport, "store-export"),
         "store-import": generated_schema(ImportReport, "store-import"),
         "store-verified": generated_schema(StoreReport, "store-verified"),
+        "spend": spend_schema(),
         **apply_schemas(),
     }
 

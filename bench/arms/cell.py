@@ -9,7 +9,7 @@ from bench.arms.looking import Look, look_command
 from bench.arms.model import Turn
 from bench.arms.notebook import Measurement
 from bench.arms.places import Place
-from bench.arms.sequence import Grounds, run_sessions
+from bench.arms.sequence import Grounds, run_sessions, unpaid
 from bench.arms.signs import read_leftovers, signs_of
 from bench.arms.workbench import Workbench
 from bench.cancellation import Cancellation
@@ -54,6 +54,10 @@ def _measure_in(
 ) -> None:
     if cancellation.cancelled:
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
+        return
+    closed = record.bench.purse.closed
+    if closed is not None and not record.bench.journal.remembers(record.cell):
+        record.finding = unpaid(closed)
         return
     record.template = record.bench.templates.build(record.task)
     grounds = Grounds(folder, record, record.template, copies)
@@ -131,7 +135,7 @@ def _name_the_stop(record: Measurement, cancellation: Cancellation) -> None:
     finding, cause = record.finding, cancellation.cause
     if cause is None or finding is None:
         return
-    if finding.status != "stopped" and finding.kind != "infra-error":
+    if finding.kind not in ("cancelled", "infra-error"):  # a stop that has its own cause keeps it
         return
     record.finding = Finding(
         "stopped", STOP_CAUSES.get(cause, "cancelled"), f"stopped by {cause}: {finding.detail}"

@@ -99,6 +99,11 @@ class Journal:
         with self._lock:
             return self._sessions.pop((cell.key, again), ())
 
+    def remembers(self, cell: Cell) -> bool:
+        """Whether sessions of the cell are there to be recalled."""
+        with self._lock:
+            return any((cell.key, again) in self._sessions for again in (False, True))
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()

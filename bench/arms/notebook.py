@@ -12,6 +12,7 @@ from bench.arms.provenance import identity, provenance
 from bench.arms.workbench import Arm, Workbench
 from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, Timings
 from bench.scoring import ReviewScore, score_review
+from bench.spend import NOTHING, SessionName
 from bench.suite import LabelOracle, Task
 from bench.workspace import Change, Template
 
@@ -30,6 +31,7 @@ class Measurement:
         self.change: Change | None = None
         self.checks = Checks()
         self.finding: Finding | None = None
+        self.paid = NOTHING
         self.diagnostics: list[str] = []
         self.artifacts: dict[str, Artifact] = {}
         self._seconds: dict[str, float] = {}
@@ -47,6 +49,17 @@ class Measurement:
     def spent(self, phase: str, seconds: float) -> None:
         """Add seconds that an earlier process measured."""
         self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
+
+    def session_name(self, session: str) -> SessionName:
+        """How the run's budget names a session of this cell."""
+        return SessionName(
+            generation=self.bench.generation,
+            task=self.cell.task,
+            arm=self.cell.arm,
+            repeat=self.cell.repeat,
+            attempt=self.turn.attempt,
+            session=session,
+        )
 
     def keep(self, name: str, content: bytes) -> Artifact:
         """Store an artifact, redacted."""

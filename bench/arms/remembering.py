@@ -11,9 +11,10 @@ from bench.arms.judge import Finding
 from bench.arms.model import Session, Turn
 from bench.arms.places import Place
 from bench.errors import RunError, WorkspaceError
-from bench.measured import Captured, End, ProcessResult
+from bench.measured import Captured, End, ProcessResult, Usage
 from bench.redaction import Redactor
 from bench.results import Artifact, ObjectStore
+from bench.spend import SessionUse
 from bench.workspace import Kept, files_below, snapshot, write_files
 
 LARGEST_STATE = 64 * 1024 * 1024
@@ -113,3 +114,11 @@ def remembered_session(entry: SessionEnded, store: ObjectStore) -> Session:
         artifact=store.get(entry.artifact.digest) if entry.artifact else None,
         survivors=entry.survivors,
     )
+
+
+def use_of(session: Session | None, seconds: float) -> SessionUse:
+    """What there is to count; of a session that broke, or never came to an end, the usage is not the whole."""
+    if session is None:
+        return SessionUse(usage=Usage(), complete=False, seconds=seconds)
+    ended = session.result.end is End.EXITED and session.report.status != "error"
+    return SessionUse(usage=session.report.usage, complete=ended, seconds=seconds)

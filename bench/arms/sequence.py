@@ -1,5 +1,6 @@
 """The sessions of one cell, one after the other: what each finds, what crosses to the next, what is written down."""
 
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from bench.arms.remembering import (
     remembered_session,
     restore_state,
     session_ended,
+    use_of,
 )
 from bench.arms.session import run_session
 from bench.cancellation import Cancellation
 from bench.config import SessionSpec
+from bench.measured import End
 from bench.skills import placed_files
+from bench.spend import Stop
 from bench.workspace import Template, WorkingCopy, outside_boundary
 
 EVERYTHING = ("**",)  # a boundary that nothing is outside of
@@ -102,6 +106,10 @@ def _take_up(
     session = remembered_session(entry, record.bench.store)
     place = grounds.next()
     record.sessions.append(session)
+    use = use_of(session, entry.seconds)
+    record.paid = record.paid.plus(
+        record.bench.purse.counted(record.session_name(entry.name), record.paid, use)
+    )
     record.started_at = min(record.started_at, entry.started_at)
     record.spent("sessions", entry.seconds)
     record.artifacts[f"transcript-{entry.name}"] = entry.transcript
@@ -118,29 +126,49 @@ def _take_up(
 def _run(
     record: Measurement, grounds: Grounds, named: tuple[str, SessionSpec], cancellation: Cancellation
 ) -> Finding | None:
-    """Run one session, and write down what it left before anything is made of it."""
-    (name, spec), place, started = named, grounds.next(), datetime.now(UTC)
-    with record.timed("sessions"):
-        session = run_session(record.bench, record.arm, record.task, place, named, cancellation)
-    record.sessions.append(session)
+    """Run one session that the budget allows, and settle what it used, whatever becomes of it."""
+    name = named[0]
+    allowance = record.bench.purse.begin(record.session_name(name), record.paid)
+    if isinstance(allowance, Stop):
+        return unpaid(allowance)
+    place, began, ran = grounds.next(), time.monotonic(), None
+    try:
+        started = datetime.now(UTC)
+        with record.timed("sessions"):
+            ran = run_session(
+                record.bench, record.arm, record.task, place, named, allowance.seconds, cancellation
+            )
+        record.sessions.append(ran)
+        finding = _write_down(record, place, named[1], ran, started, cut=allowance.clamped)
+    finally:  # once it is in the journal: what is settled is never paid again
+        use = use_of(ran, time.monotonic() - began)
+        record.paid = record.paid.plus(record.bench.purse.end(allowance, use))
+    if finding is None:
+        _hand_on(grounds, ran, named[1])
+    return finding
+
+
+def _write_down(
+    record: Measurement, place: Place, spec: SessionSpec, session: Session, started: datetime, *, cut: bool
+) -> Finding | None:
+    """Keep what a session left, before anything is made of it; and what it was, if its cell ends with it."""
     stream = session.result.stdout
-    transcript = record.keep(f"transcript-{name}", stream.head + stream.tail)
-    left = None if session.artifact is None else record.keep(f"{spec.kind}-{name}", session.artifact)
+    transcript = record.keep(f"transcript-{session.name}", stream.head + stream.tail)
+    left = None if session.artifact is None else record.keep(f"{spec.kind}-{session.name}", session.artifact)
+    if cut and session.result.end is End.TIMEOUT:
+        return Finding("stopped", "deadline", f"session {session.name} was cut off: the run must end")
     finding = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
     if session.result.end not in UNFINISHED:
         needed = spec.kind == "work" and finding is None
         state = keep_state(record.bench.store, place) if needed else (None, True)
-        entry = session_ended(
-            Begun(turn=record.turn, at=started),
-            session,
-            Stored(transcript, left, *state),
-            finding,
-            record.bench.redactor,
-        )
-        record.bench.journal.write(entry)
-    if finding is None:
-        _hand_on(grounds, session, spec)
+        begun, stored = Begun(turn=record.turn, at=started), Stored(transcript, left, *state)
+        record.bench.journal.write(session_ended(begun, session, stored, finding, record.bench.redactor))
     return finding
+
+
+def unpaid(stop: Stop) -> Finding:
+    """What a cell is whose next session nobody pays."""
+    return Finding("stopped", stop.kind, stop.detail)
 
 
 def _hand_on(grounds: Grounds, session: Session, spec: SessionSpec) -> None:

@@ -49,6 +49,7 @@ def run_session(
     task: Task,
     place: Place,
     session: tuple[str, SessionSpec],
+    seconds: float,
     cancellation: Cancellation,
 ) -> Session:
     """Run one session to its end, whatever that is; SandboxError if it could not be confined."""
@@ -69,7 +70,7 @@ def run_session(
                 *(mount for tool in tools for mount in tool.mounts),
                 *started.mounts,
             ),
-            seconds=bench.config.timeout,
+            seconds=seconds,
             limits=limits_of(bench.config),
             keep=TRANSCRIPT_BYTES // 2,
         ),

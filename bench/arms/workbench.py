@@ -16,6 +16,7 @@ from bench.redaction import Redactor
 from bench.results import ObjectStore
 from bench.sandbox import Sandbox
 from bench.skills import Skill
+from bench.spend import Purse
 from bench.suite import Derived, Task
 from bench.workspace import Template, Workspaces
 
@@ -32,6 +33,8 @@ class SessionMemory(Protocol):
     """Where sessions that ended are written down, and from where an earlier process's are taken up."""
 
     def recall(self, cell: Cell, *, again: bool) -> tuple[SessionEnded, ...]: ...
+
+    def remembers(self, cell: Cell) -> bool: ...
 
     def write(self, entry: SessionEnded | CellEnded) -> None: ...
 
@@ -50,7 +53,7 @@ class Arm(Struct, frozen=True, kw_only=True):
 class Workbench(Struct, frozen=True, kw_only=True):
     """The sandbox, the agent, the tasks and arms, and where results go. `harness` digests this program itself.
 
-    `cpu` limits work that keeps a core busy: templates, checks and oracles.
+    `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session.
     """
 
     config: Config
@@ -70,3 +73,4 @@ class Workbench(Struct, frozen=True, kw_only=True):
     scratch: Path
     harness: str
     cpu: threading.Semaphore
+    purse: Purse

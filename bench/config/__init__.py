@@ -1,13 +1,16 @@
 """Composing, validating, the frozen configuration (the only importer of Hydra and OmegaConf)."""
 
-from bench.config.complaint import Complaint, KeyPath, dotted
+from bench.config.complaint import Complaint, KeyPath, dotted, refuse
 from bench.config.composed import CommandName, Composed, ComposedFile, Shadowing
+from bench.config.folders import ConfigFolder, search_folders
 from bench.config.inspect import explain, resolved_yaml, tree, which
 from bench.config.load import load_config
 from bench.config.model import (
     AgentConfig,
     ArmSpec,
     BudgetConfig,
+    CampaignBudget,
+    CellBudget,
     Config,
     DerivedTool,
     ExecutorConfig,
@@ -38,11 +41,14 @@ __all__ = [
     "AgentConfig",
     "ArmSpec",
     "BudgetConfig",
+    "CampaignBudget",
+    "CellBudget",
     "CommandName",
     "Complaint",
     "Composed",
     "ComposedFile",
     "Config",
+    "ConfigFolder",
     "DerivedTool",
     "ExecutorConfig",
     "FolderTool",
@@ -73,10 +79,12 @@ __all__ = [
     "read_marker",
     "read_prompt",
     "read_saved_config",
+    "refuse",
     "resolved_yaml",
     "saved_config",
     "schema_complaints",
     "schemas_folder",
+    "search_folders",
     "tree",
     "which",
 ]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from bench.config.complaint import Complaint
@@ -26,6 +27,25 @@ def model_complaints(model: Mapping[str, Any]) -> Iterator[Complaint]:
             ("model", "id"),
             f"{identity!r} may mean another model tomorrow; give the exact, dated id that the provider lists",
         )
+
+
+def budget_complaints(budget: Mapping[str, Any], campaign: str | None) -> Iterator[Complaint]:
+    """Complaints on a deadline that no calendar has, and on limits of a campaign that is not named."""
+    deadline = budget["deadline"]
+    if deadline is not None and not _is_time(deadline):
+        yield Complaint(("budget", "deadline"), f"{deadline!r} is no time of any day")
+    limited = [unit for unit, most in budget["campaign"].items() if most is not None]
+    if campaign is None and limited:
+        yield Complaint(
+            ("budget", "campaign", limited[0]), "is a limit of a campaign, but `campaign` names none"
+        )
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _skill_complaints(name: str, arm: Mapping[str, Any], skills: Mapping[str, Any]) -> Iterator[Complaint]:

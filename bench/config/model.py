@@ -134,11 +134,38 @@ class ExecutorConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     name: Literal["local"]
 
 
-class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a run may spend; null is no limit. `wall` is in seconds."""
+class CellBudget(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The most that the sessions of one attempt of a cell may use; null is no limit."""
 
-    cells: int | None
-    wall: float | None
+    usd: float | None = None
+    tokens: int | None = None
+
+
+class CampaignBudget(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What all runs of a campaign may spend together; null is no limit."""
+
+    usd: float | None = None
+    cells: int | None = None
+    sessions: int | None = None
+    tokens: int | None = None
+
+
+class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a run may spend; null is no limit. `wall` is in seconds, `deadline` a time with its offset.
+
+    `unpriced` is what each session of a model without a price counts as, in dollars; null refuses such a model.
+    """
+
+    usd: float | None = None
+    cells: int | None = None
+    sessions: int | None = None
+    tokens: int | None = None
+    wall: float | None = None
+    deadline: str | None = None
+    confirm: bool = True
+    unpriced: float | None = None
+    cell: CellBudget = CellBudget()
+    campaign: CampaignBudget = CampaignBudget()
 
 
 class ProposerConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

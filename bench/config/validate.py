@@ -7,7 +7,7 @@ import msgspec
 
 from bench.config.complaint import Complaint, KeyPath, refuse
 from bench.config.composed import CommandName
-from bench.config.cross_checks import arm_complaints, model_complaints
+from bench.config.cross_checks import arm_complaints, budget_complaints, model_complaints
 from bench.config.model import Config
 from bench.config.resources import load_schema
 from bench.config.schema_errors import schema_complaints
@@ -33,6 +33,8 @@ def validate(
         complaints += arm_complaints(values["arms"], values["skills"])
     if "model" not in broken:
         complaints += model_complaints(values["model"])
+    if not broken & {"budget", "campaign"}:
+        complaints += budget_complaints(values["budget"], values["campaign"])
     complaints += _extension_complaints(values, broken)
     if command == "evolve":
         complaints += [

@@ -62,11 +62,11 @@ def create_run(root: Path, configuration: str) -> RunFolder:
 
 @contextmanager
 def removed_if_refused(run: RunFolder) -> Iterator[None]:
-    """Take the run's folder away again when the request is refused before anything was measured in it."""
+    """Take the run's folder away again when the request is refused before anything was measured or paid in it."""
     try:
         yield
     except UserError:
-        if not any(run.path.rglob("results.jsonl")):
+        if not any(any(run.path.rglob(evidence)) for evidence in ("results.jsonl", "spend.jsonl")):
             remove_folder(run.path)
         raise
 

@@ -9,7 +9,7 @@ from bench.results.aggregate import (
     latest_attempts,
 )
 from bench.results.health import ArmHealth, State, StopCause, exit_code, health
-from bench.results.report import Report, ReportVerdict, render_report
+from bench.results.report import Report, ReportSpend, ReportVerdict, SpendLine, render_report
 from bench.results.row import (
     KINDS_OF_STATUS,
     SCHEMA_VERSION,
@@ -45,11 +45,13 @@ __all__ = [
     "Outcome",
     "Provenance",
     "Report",
+    "ReportSpend",
     "ReportVerdict",
     "Reused",
     "Row",
     "RowFile",
     "Saving",
+    "SpendLine",
     "State",
     "Status",
     "StopCause",

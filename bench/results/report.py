@@ -25,6 +25,24 @@ class ReportVerdict(Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
+class SpendLine(Struct, frozen=True, kw_only=True):
+    """What one arm's sessions used. `cost` is written out, null if none of it is known; so is `tokens`."""
+
+    arm: str
+    sessions: int
+    seconds: float
+    cost: str | None
+    tokens: int | None
+    notes: tuple[str, ...] = ()
+
+
+class ReportSpend(Struct, frozen=True, kw_only=True):
+    """What the run has spent so far: per arm, and notes on limits, prices and what is unknown."""
+
+    lines: tuple[SpendLine, ...]
+    notes: tuple[str, ...]
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
     is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the
@@ -39,6 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
     verdict: ReportVerdict | None = None
     stopped: str | None = None
     alarms: tuple[str, ...] = ()
+    spend: ReportSpend | None = None
 
 
 class _Group(Struct, frozen=True):
@@ -61,6 +80,7 @@ def render_report(report: Report) -> str:
         _savings(groups, report.health),
         _invoked(groups, report.health),
         _health(report.health),
+        _spend(report.spend),
         _pairs("Not measured", ("what", "why"), report.skipped),
         _pairs("Provenance", ("what", "value"), report.provenance),
     )
@@ -233,6 +253,28 @@ def _health(arms: Sequence[ArmHealth]) -> Iterator[str]:
             for each in arms
         ),
     )
+
+
+def _spend(spend: ReportSpend | None) -> Iterator[str]:
+    """Nothing where nothing was counted."""
+    if spend is None or not spend.lines:
+        return
+    yield from ("## Spend", "", "All sessions of the run so far, of every attempt.", "")
+    yield from _table(
+        ("arm", "sessions", "s", "cost", "tokens", "of these"),
+        (
+            (
+                code(line.arm),
+                str(line.sessions),
+                _number(line.seconds, 1),
+                line.cost or "n/a",
+                "n/a" if line.tokens is None else str(line.tokens),
+                prose(", ".join(line.notes)) or "all counted as reported",
+            )
+            for line in spend.lines
+        ),
+    )
+    yield from ("", *(f"* {prose(note)}" for note in spend.notes)) if spend.notes else ()
 
 
 def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from bench.sweep.again import Measured, arms_again, differences, find_cell, open_measured
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
+from bench.sweep.costs import Costs, expect_costs
 from bench.sweep.ground import (
     Ground,
     canonical_skills,
@@ -14,6 +15,7 @@ from bench.sweep.ground import (
     sweep_on,
 )
 from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
+from bench.sweep.paying import Means, paying_campaign
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reading import read_plan
@@ -26,8 +28,10 @@ from bench.sweep.sweep import SweepResult, run_sweep
 __all__ = [
     "PLAN_VERSION",
     "Breaker",
+    "Costs",
     "Declared",
     "Ground",
+    "Means",
     "Measured",
     "Plan",
     "Proposed",
@@ -37,6 +41,7 @@ __all__ = [
     "canonical_skills",
     "check_cells",
     "differences",
+    "expect_costs",
     "find_cell",
     "make_arms",
     "make_plan",
@@ -45,6 +50,7 @@ __all__ = [
     "open_measured",
     "open_scratch",
     "open_workbench",
+    "paying_campaign",
     "read_plan",
     "refuse_changed",
     "refuse_solved",

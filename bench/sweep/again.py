@@ -45,7 +45,7 @@ def open_measured(root: Path, name: str) -> Measured:
     folder = _sweep_folder(run, f"{_GENERATION}{int(number)}" if is_generation else None)
     config = read_saved_config(run.path / "config.json")
     plan, _ = read_plan(folder / "plan.json")
-    unlimited = structs.replace(config, budget=BudgetConfig(cells=None, wall=None))
+    unlimited = structs.replace(config, budget=BudgetConfig())
     return Measured(run=run, folder=folder, config=unlimited, plan=plan)
 
 

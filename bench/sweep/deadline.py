@@ -1,22 +1,34 @@
-"""A wall-clock limit on everything that a run does."""
+"""The end of everything that a run does: after so many seconds, or at a time of day."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.cancellation import Cancellation
+from bench.config import BudgetConfig
+from bench.errors import BudgetSpent
+from bench.spend import Ends, ends_of
+
+# Timers count in C: a longer one is refused, and no run lasts a month.
+_LONGEST = 30 * 86_400.0
 
 
 @contextmanager
-def deadline(seconds: float | None, cancellation: Cancellation) -> Iterator[None]:
-    """Cancel when the seconds are over; None is no limit."""
-    if seconds is None:
-        yield
+def deadline(budget: BudgetConfig, cancellation: Cancellation) -> Iterator[Ends]:
+    """Cancel at the end of a run that begins now. BudgetSpent for a deadline that is over."""
+    ends = ends_of(budget)
+    left = ends.left()
+    if left is None:
+        yield ends
         return
-    timer = threading.Timer(seconds, cancellation.cancel, ("deadline",))
+    if left <= 0:
+        raise BudgetSpent(
+            f"the deadline is over: budget.deadline is {budget.deadline}\n  give a later one, or none (null)"
+        )
+    timer = threading.Timer(min(left, _LONGEST), cancellation.cancel, ("deadline",))
     timer.start()
     try:
-        yield
+        yield ends
     finally:
         timer.cancel()
         timer.join()

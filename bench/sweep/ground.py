@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bench.agents import Agent, create_agent
 from bench.arms import Arm, SessionMemory, TemplateSource, Workbench, check_tools, harness_digest
@@ -20,9 +20,11 @@ from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
+from bench.spend import Purse
 from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
+from bench.sweep.paying import Means, open_spending, read_means
 from bench.sweep.plan import check_cells, make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import read_standing
@@ -53,6 +55,7 @@ class Ground(Struct, frozen=True, kw_only=True):
     scratch: Path
     harness: str
     cpu: threading.Semaphore
+    means: Means
 
     @property
     def agent_name(self) -> str:
@@ -81,11 +84,15 @@ def open_ground(
     for name, spec in config.arms.items():
         check_tools(name, spec, root)
     agent = create_agent(config.agent, root)
+    means = read_means(config, agent, root, config_dirs)
     prompts = _prompts(config, root, config_dirs)
     sandbox = _usable_sandbox(config, agent)
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
-    with deadline(config.budget.wall, cancellation), open_scratch(Path(config.sandbox.scratch)) as scratch:
+    with (
+        deadline(config.budget, cancellation) as ends,
+        open_scratch(Path(config.sandbox.scratch)) as scratch,
+    ):
         environments = Environments(root, scratch, contained=sandbox.contains)
         environments.check(selection.tasks, config.suite.name)
         workshop = Workshop(
@@ -115,6 +122,7 @@ def open_ground(
             scratch=scratch,
             harness=harness_digest(),
             cpu=workshop.cpu,
+            means=structs.replace(means, ends=ends),
         )
 
 
@@ -265,15 +273,24 @@ def sweep_on(
 ) -> SweepResult:
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
     standing, journal = read_standing(folder, digest_json(plan))
-    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), journal)
+    spending = open_spending(ground.config, ground.root, ground.means, run, cancellation)
+    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), journal, spending)
     with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
-        return run_sweep(bench, plan, rows, watcher, cancellation, standing)
+        result = run_sweep(bench, plan, rows, watcher, cancellation, standing)
+    return structs.replace(result, account=spending.account())
 
 
 def open_workbench(
-    ground: Ground, plan: Plan, arms: Mapping[str, Arm], store: ObjectStore, journal: SessionMemory
+    ground: Ground,
+    plan: Plan,
+    arms: Mapping[str, Arm],
+    store: ObjectStore,
+    journal: SessionMemory,
+    purse: Purse,
 ) -> Workbench:
-    """What the cells of a plan share; what they leave goes to `store`, and their sessions to `journal`."""
+    """What the cells of a plan share; what they leave goes to `store`, their sessions to `journal`, and they are paid
+    from `purse`.
+    """
     return Workbench(
         config=ground.config,
         root=ground.root,
@@ -292,4 +309,5 @@ def open_workbench(
         scratch=ground.scratch,
         harness=ground.harness,
         cpu=ground.cpu,
+        purse=purse,
     )

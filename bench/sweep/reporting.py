@@ -22,6 +22,7 @@ def sweep_report(
         skipped=plan.left_out,
         verdict=verdict,
         stopped=result.stopped,
+        spend=None if result.account is None else result.account.report(),
         alarms=() if ground.agent.deterministic else _alarms(result.rows),
     )
 

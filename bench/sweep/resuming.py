@@ -10,6 +10,7 @@ from bench.arms.provenance import provenance
 from bench.digest import digest_json
 from bench.errors import RunError
 from bench.results import ObjectStore, Row, read_rows
+from bench.spend import OpenPurse
 from bench.sweep.ground import Ground, declared, open_workbench
 from bench.sweep.model import Plan
 
@@ -23,7 +24,7 @@ def refuse_changed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], folder: 
     path = folder / "results.jsonl"
     rows = read_rows(path)[0] if path.exists() else ()
     store, forgetful = ObjectStore(folder), Journal(folder / "journal.jsonl", plan.suite)
-    bench = open_workbench(ground, plan, arms, store, forgetful)
+    bench = open_workbench(ground, plan, arms, store, forgetful, OpenPurse(ground.config.timeout))
     changed = [*_of_plan(ground, plan), *_of_rows(bench, rows)]
     if not changed:
         return

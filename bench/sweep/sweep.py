@@ -19,6 +19,7 @@ from bench.arms import (
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError
 from bench.results import Row, RowFile, StopCause
+from bench.spend import Account
 from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
 from bench.sweep.model import Plan
@@ -35,11 +36,12 @@ BEGINNING = Standing()
 
 class SweepResult(Struct, frozen=True):
     """The rows of every attempt of the cells that began, in the order of the plan (the last attempt of a cell
-    counts), and why the sweep ended early, if it did.
+    counts), why the sweep ended early, if it did, and what the run has spent by then.
     """
 
     rows: tuple[Row, ...]
     stopped: StopCause | None
+    account: Account | None = None
 
 
 def run_sweep(
@@ -72,7 +74,7 @@ def run_sweep(
             window=AHEAD * bench.config.workers,
             cancellation=cancellation,
         )
-    result = SweepResult(tuple(running.rows), _stop_cause(cancellation))
+    result = SweepResult(tuple(running.rows), _stop_cause(bench, cancellation))
     watcher.see(
         SweepFinished(
             generation=plan.generation,
@@ -84,8 +86,12 @@ def run_sweep(
     return result
 
 
-def _stop_cause(cancellation: Cancellation) -> StopCause | None:
-    """A cause that is not the harness's own is somebody's wish: a signal."""
+def _stop_cause(bench: Workbench, cancellation: Cancellation) -> StopCause | None:
+    """A purse that closed did so before any cancellation. A cause that is not the harness's own is somebody's wish:
+    a signal.
+    """
+    if bench.purse.closed is not None:
+        return bench.purse.closed.kind
     return None if cancellation.cause is None else STOP_CAUSES.get(cancellation.cause, "cancelled")
 
 
@@ -203,7 +209,7 @@ def _prefetch(bench: Workbench, left: Sequence[Cell], cancellation: Cancellation
 
     def build() -> None:
         for task in dict.fromkeys(cell.task for cell in left):
-            if over.is_set() or cancellation.cancelled:
+            if over.is_set() or cancellation.cancelled or bench.purse.closed is not None:
                 return
             try:
                 bench.templates.build(bench.tasks[task])

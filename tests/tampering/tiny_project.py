@@ -19,6 +19,7 @@ from bench.arms import Cell, Journal, Turn, Workbench, measure
 from bench.cancellation import Cancellation
 from bench.config import AgentConfig, load_config
 from bench.results import ObjectStore, Row
+from bench.spend import OpenPurse
 from bench.sweep import Ground, make_arms, open_ground
 from tests.tampering import honesty
 
@@ -88,6 +89,7 @@ class Range(Struct, frozen=True, kw_only=True):
             scratch=ground.scratch,
             harness=ground.harness,
             cpu=ground.cpu,
+            purse=OpenPurse(ground.config.timeout),
         )
         before = set(ground.scratch.iterdir())
         cell = Cell(index=0, task=task, arm=arm, role="comparator", repeat=0)

@@ -67,11 +67,16 @@ def test_an_option_of_an_extension_is_explained_from_its_own_schema(
 
 
 def test_a_group_is_explained_by_its_options_with_their_first_lines(project: Project) -> None:
-    project.option("budget/small.yaml", "# Ten cells.\ncells: 10\nwall: null\n")
-    lines = explain("budget", project.composed("budget=small")).splitlines()
+    project.option(
+        "budget/ten.yaml",
+        "# Ten cells.\ndefaults:\n  - /builtin/budget@_here_: unlimited\n  - _self_\ncells: 10\n",
+    )
+    lines = explain("budget", project.composed("budget=ten")).splitlines()
     assert lines[0] == "budget: What the run may spend before it stops."
-    assert "  * small      Ten cells.  (conf/budget/small.yaml)" in lines
-    unlimited = "    unlimited  No limit on cells or wall-clock seconds.  (built-in budget/unlimited.yaml)"
+    assert "  * ten        Ten cells.  (conf/budget/ten.yaml)" in lines
+    unlimited = (
+        "    unlimited  No limit on money, cells, sessions, tokens or time.  (built-in budget/unlimited.yaml)"
+    )
     assert unlimited in lines
     assert "    budget.cells: Most cells that are measured; null is no limit." in lines
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from bench.config import Config, load_schema, schemas_folder
 
-NAMES = ["config", "config-file", "evolve"]
+NAMES = ["config", "config-file", "evolve", "prices"]
 # What belongs to someone else's schema, or is a map of names.
 OPEN = {"options", "prepare", "config"}
 
@@ -72,6 +72,8 @@ STRUCTS = {
     ("properties", "reuse"): "ReuseConfig",
     ("properties", "executor"): "ExecutorConfig",
     ("properties", "budget"): "BudgetConfig",
+    ("properties", "budget", "properties", "cell"): "CellBudget",
+    ("properties", "budget", "properties", "campaign"): "CampaignBudget",
     ("properties", "proposer"): "ProposerConfig",
     ("properties", "promotion"): "PromotionConfig",
     (): "Config",

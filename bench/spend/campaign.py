@@ -1,0 +1,148 @@
+"""What the runs of a campaign have spent together, and that no two of them spend at once."""
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from bench.config import BudgetConfig, Config
+from bench.errors import BudgetSpent, RunError
+from bench.project import RUNS, RunFolder, list_runs
+from bench.spend.journal import JOURNAL, read_journal
+from bench.spend.ledger import Caps, Ledger, Limit, limits_of, replay
+from bench.spend.model import NOTHING, Amounts, shown
+from bench.spend.terms import Terms, campaign_caps
+
+_MOST_NAMED = 5
+
+
+class RunSpend(Struct, frozen=True, kw_only=True):
+    """What one run of a campaign has spent; what may still be running in it counts at its ceilings."""
+
+    run: str
+    amounts: Amounts
+
+
+class _Named(Struct, frozen=True):
+    campaign: str | None
+
+
+class _Saved(Struct, frozen=True):
+    config: _Named
+
+
+def has_caps(budget: BudgetConfig) -> bool:
+    """Whether something limits the campaign."""
+    return campaign_caps(budget) != Caps()
+
+
+def campaign_runs(
+    root: Path, config: Config, terms: Terms, without: str | None = None
+) -> tuple[RunSpend, ...]:
+    """What each run of the project that names this campaign has spent; nothing is read where nothing limits it.
+
+    A session of unknown cost counts as the most that a session of this run may use.
+    """
+    if config.campaign is None or not has_caps(config.budget):
+        return ()
+    return tuple(
+        RunSpend(run=run.id, amounts=_spent(run, terms))
+        for run in list_runs(root)
+        if run.id != without and _campaign_of(run) == config.campaign
+    )
+
+
+def total(runs: Sequence[RunSpend]) -> Amounts:
+    """The sum."""
+    amounts = NOTHING
+    for run in runs:
+        amounts = amounts.plus(run.amounts)
+    return amounts
+
+
+def refuse_spent_campaign(config: Config, runs: Sequence[RunSpend]) -> None:
+    """BudgetSpent if nothing more may start under one of the campaign's limits; it names the runs that used it."""
+    for limit in limits_of(Caps(), campaign_caps(config.budget), total(runs)):
+        if limit.before < limit.most:
+            continue
+        raise BudgetSpent(
+            f"the campaign {config.campaign!r} has spent its {limit.key}: {shown(limit.unit, limit.before)} of "
+            f"{shown(limit.unit, limit.most)}, by\n{_by(limit, runs)}\n  raise {limit.key}, or name another campaign"
+        )
+
+
+@contextmanager
+def hold_campaign(root: Path, config: Config) -> Iterator[None]:
+    """Keep other runs of the campaign away while one with a limit is at work: each would count without the other.
+
+    RunError if there is one. Runs without a limit do not disturb each other.
+    """
+    if config.campaign is None:
+        yield
+        return
+    folder = root / RUNS / "campaigns"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / f"{config.campaign}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise RunError(f"the campaign's lock below {folder} cannot be opened: {error.strerror}") from error
+    try:
+        _lock(descriptor, config)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, config: Config) -> None:
+    shared = fcntl.LOCK_EX if has_caps(config.budget) else fcntl.LOCK_SH
+    try:
+        fcntl.flock(descriptor, shared | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(
+            f"another run of the campaign {config.campaign!r} is at work, and a limit holds for both together\n"
+            f"  wait until it has ended, or name another campaign"
+        ) from None
+
+
+def _by(limit: Limit, runs: Sequence[RunSpend]) -> str:
+    spenders = sorted(
+        (run for run in runs if run.amounts.of(limit.unit)), key=lambda run: -run.amounts.of(limit.unit)
+    )
+    lines = [
+        f"    {run.run}: {shown(limit.unit, run.amounts.of(limit.unit))}" for run in spenders[:_MOST_NAMED]
+    ]
+    if len(spenders) > _MOST_NAMED:
+        lines.append(f"    and {len(spenders) - _MOST_NAMED} more runs")
+    return "\n".join(lines)
+
+
+def _campaign_of(run: RunFolder) -> str | None:
+    """The campaign that a run's saved configuration names. RunError for a run that spent and cannot be told apart."""
+    path = run.path / "config.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Saved).config.campaign
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        if not (run.path / JOURNAL).exists():
+            return None
+        raise RunError(
+            f"{path} cannot be read, so that nobody can tell whether {run.id} spent this campaign's money: {error}"
+        ) from error
+
+
+def _spent(run: RunFolder, terms: Terms) -> Amounts:
+    ledger = read_ledger(run.path / JOURNAL)
+    usd = max(terms.usd or 0, terms.unpriced or 0) * ledger.unknown.get("usd", 0)
+    tokens = (terms.tokens or 0) * ledger.unknown.get("tokens", 0)
+    return ledger.settled.plus(Amounts(picodollars=usd, tokens=tokens))
+
+
+def read_ledger(path: Path, limits: Sequence[Limit] = ()) -> Ledger:
+    """What a journal adds up to. RunError for one that contradicts itself."""
+    try:
+        return replay(read_journal(path), limits)
+    except ValueError as error:
+        raise RunError(f"{path} contradicts itself: {error}\n  restore it from a copy") from error

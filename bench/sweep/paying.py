@@ -1,0 +1,75 @@
+"""The purse of a run, opened on its journal: what it and its campaign have spent counts, whoever asks."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.agents import Agent
+from bench.cancellation import Cancellation
+from bench.config import Config
+from bench.project import RunFolder
+from bench.spend import (
+    JOURNAL,
+    Ends,
+    Journal,
+    PriceTable,
+    Rules,
+    Spending,
+    Terms,
+    campaign_caps,
+    campaign_runs,
+    hold_campaign,
+    limits_of,
+    make_terms,
+    read_ledger,
+    read_prices,
+    refuse_spent_campaign,
+    run_caps,
+    total,
+)
+
+
+class Means(Struct, frozen=True, kw_only=True):
+    """What a run's sessions may cost, by which prices, and until when."""
+
+    terms: Terms
+    prices: PriceTable
+    ends: Ends = Ends()
+
+
+def read_means(config: Config, agent: Agent, root: Path, config_dirs: Sequence[Path]) -> Means:
+    """The means that a configuration gives, without their end. ConfigError when a limit could not be kept."""
+    prices = read_prices(root, config_dirs)
+    price = prices.find(config.model.id)
+    terms = make_terms(config.budget, calls_model=agent.calls_model, model=config.model.id, price=price)
+    return Means(terms=terms, prices=prices)
+
+
+def open_spending(
+    config: Config, root: Path, means: Means, run: RunFolder, cancellation: Cancellation
+) -> Spending:
+    """The purse of a run. Its journal goes on where it ended; a session that it left open counts at its ceiling."""
+    path, budget = run.path / JOURNAL, config.budget
+    others = campaign_runs(root, config, means.terms, without=run.id)
+    limits = limits_of(run_caps(budget), campaign_caps(budget), total(others))
+    ledger = read_ledger(path, limits)
+    # with nothing to keep, a line that a crash of the host may lose costs nobody anything
+    durable = bool(limits) or means.terms.calls_model
+    journal = Journal(path, means.prices.digest, durable=durable)
+    rules = Rules(
+        terms=means.terms,
+        timeout=config.timeout,
+        ends=means.ends,
+        prices=f"{', '.join(means.prices.version)} ({means.prices.digest[:12]})",
+    )
+    return Spending(journal, ledger, rules, cancellation)
+
+
+@contextmanager
+def paying_campaign(config: Config, root: Path, means: Means) -> Iterator[None]:
+    """For as long as a run pays: no other run of a limited campaign does. BudgetSpent if nothing is left of it."""
+    with hold_campaign(root, config):
+        refuse_spent_campaign(config, campaign_runs(root, config, means.terms))
+        yield
