@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
+
 from bench.errors import WorkspaceError
 from bench.sandbox import Layered, Mount, ReadOnly, Writable
 from bench.workspace.changes import entries_between
@@ -16,6 +18,14 @@ from bench.workspace.removal import remove_trees
 from bench.workspace.tree import LARGEST, LINK, Found, Tree
 
 _Stamp = tuple[int, int, int, int, int]
+_Traits = tuple[int, int, int]  # size, time and mode: copying keeps all three
+
+
+class _Known(Struct, frozen=True):
+    """What is read of a template once, for all its copies: its bytes, if they are few, and its `.git`."""
+
+    small: SmallFolder | None
+    repository: Mapping[bytes, _Traits]
 
 
 class PlainCopy:
@@ -24,19 +34,20 @@ class PlainCopy:
     """
 
     def __init__(
-        self, template: Template, cell: Path, copy: CopyFile, small: SmallFolder | None, *, layered: bool
+        self, template: Template, cell: Path, copy: CopyFile, known: _Known, *, layered: bool
     ) -> None:
         self._cell, self._copy, self._layered = cell, copy, layered
         self._folder = cell / "workspace"
         self._original = Tree(os.fsencode(template.tree))
         self._current = Tree(os.fsencode(self._folder))
+        self._repository = known.repository
         self._placed: set[bytes] = set()
         self._thrown: list[Path] = []
         cell.mkdir(parents=True, exist_ok=True)
-        if small is None:
+        if known.small is None:
             self._duplicate(template.tree, self._folder)
         else:
-            _write(small, self._folder)
+            _write(known.small, self._folder)
         self._stamps = _stamps(self._current)
 
     def write(self, files: Mapping[str, bytes]) -> None:
@@ -77,7 +88,7 @@ class PlainCopy:
         return entries_between(self._original, self._current, suspicious, gone, self._placed)
 
     def repository(self) -> tuple[Entry, ...]:
-        now, before = _repository(self._current), _repository(self._original)
+        now, before = _repository(self._current), self._repository
         suspicious = [path for path, stamp in now.items() if before.get(path) != stamp]
         return entries_between(self._original, self._current, suspicious, before.keys() - now.keys(), ())
 
@@ -120,14 +131,14 @@ class CopyWorkspaces:
         self.name: str = name
         self._copy = clone_file if name == "reflink" else copy_file
         self._layered = layered
-        self._small: dict[Path, SmallFolder | None] = {}
+        self._known: dict[Path, _Known] = {}
 
     def create(self, template: Template, cell: Path) -> PlainCopy:
         """A private view of `template` below the folder `cell`."""
-        if template.tree not in self._small:
-            self._small[template.tree] = read_small(template.tree)
-        small = self._small[template.tree]
-        return PlainCopy(template, cell, self._copy, small, layered=self._layered)
+        if template.tree not in self._known:
+            tree = Tree(os.fsencode(template.tree))
+            self._known[template.tree] = _Known(read_small(template.tree), _repository(tree))
+        return PlainCopy(template, cell, self._copy, self._known[template.tree], layered=self._layered)
 
 
 def _write(small: SmallFolder, folder: Path) -> None:
@@ -142,8 +153,8 @@ def _stamps(tree: Tree) -> dict[bytes, _Stamp]:
     return {found.path: _stamp(found.status) for found in tree.walk() if not found.folder}
 
 
-def _repository(tree: Tree) -> dict[bytes, tuple[int, int, int]]:
-    """Size, time and mode of every file, link or special thing of a tree's `.git`: copying keeps all three."""
+def _repository(tree: Tree) -> dict[bytes, _Traits]:
+    """The traits of every file, link or special thing of a tree's `.git`."""
     return {
         b".git/" + found.path: (found.status.st_size, found.status.st_mtime_ns, found.status.st_mode)
         for found in Tree(tree.at(b".git"), tree.ours).walk(without=())
