@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.gateway import Script
 from bench.generated_schema import generated_schema, write_schemas
 from bench.results import row_schema
 from bench.run import BenchSummary
@@ -27,6 +28,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "review": review_schema(),
         "row": row_schema(),
         "run-summary": generated_schema(RunSummary, "run-summary"),
+        "script": generated_schema(Script, "script"),
         **apply_schemas(),
     }
 

@@ -1,0 +1,207 @@
+"""HTTP/1.1 over asyncio's streams, by h11: one client's connection, its requests and their answers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+
+import h11
+
+from bench.gateway.model import Cause
+
+PIECE = 64 * 1024
+_LARGEST_HEAD = 64 * 1024
+# What a client may still send after it was refused, so that it reads the answer instead of an error.
+_DRAINED = 256 * 1024 * 1024
+_VANISHED = 1.0
+
+Headers = Sequence[tuple[str, str]]
+
+
+class RequestRefused(Exception):  # noqa: N818 - a state of the request
+    """A request that cannot be taken in; `cause` says why."""
+
+    def __init__(self, cause: Cause, message: str) -> None:
+        super().__init__(message)
+        self.cause: Cause = cause
+
+
+class ClientLeft(Exception):  # noqa: N818 - a state of the client
+    """The client closed the connection."""
+
+
+class Incoming:
+    """One request whose head has arrived."""
+
+    def __init__(self, connection: "ServerConnection", event: h11.Request) -> None:
+        self._connection = connection
+        self.method = event.method.decode("ascii")
+        target = event.target.decode("latin-1")
+        self.path, _, self.query = target.partition("?")
+        self.headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]
+        self.size = 0
+
+    def header(self, name: str) -> str:
+        """The first value of a header, given in lower case; nothing if it is absent."""
+        return next((value for key, value in self.headers if key == name), "")
+
+    async def body(self, most: int, patience: float) -> bytes:
+        """The whole body; RequestRefused for one that is too large or too slow."""
+        declared = self.header("content-length")
+        if declared.isdigit() and int(declared) > most:
+            raise RequestRefused("too-large", f"a request may have {most} bytes, this one has {declared}")
+        parts: list[bytes] = []
+        async for piece in self._connection.pieces(patience):
+            self.size += len(piece)
+            if self.size > most:
+                raise RequestRefused("too-large", f"a request may have {most} bytes, this one has more")
+            parts.append(piece)
+        return b"".join(parts)
+
+
+class ServerConnection:
+    """One accepted connection, answered request by request."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: float) -> None:
+        self._reader, self._writer, self._patience = reader, writer, patience
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
+        self._begun = False
+        self._discarded = 0
+
+    async def serve(self, handle: Callable[[Incoming, "ServerConnection"], Awaitable[None]]) -> None:
+        """Answer requests until the connection ends. A client that leaves cancels its request."""
+        try:
+            while (incoming := await self._next_request()) is not None:
+                self._begun = False
+                await handle(incoming, self)
+                if not await self._ready_for_next():
+                    return
+        except h11.RemoteProtocolError:
+            await self._refuse_bytes()
+        except (h11.LocalProtocolError, OSError, TimeoutError, ClientLeft, RequestRefused):
+            return
+        finally:
+            await self._close()
+
+    async def watched(self, work: Awaitable[None]) -> None:
+        """Do `work`, and cancel it when the client leaves meanwhile; ClientLeft then."""
+        task = asyncio.ensure_future(work)
+        watch = asyncio.ensure_future(self._reader.read(PIECE))
+        try:
+            await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
+            if watch.done() and not self._received(watch) and not task.done():
+                raise ClientLeft
+            await task
+        finally:
+            await _cancelled(task)
+            await _cancelled(watch)
+
+    async def respond(self, status: int, headers: Headers) -> None:
+        """Send the head of an answer. Without a length it goes out in chunks."""
+        await self._send(h11.Response(status_code=status, headers=list(headers)))
+        self._begun = True
+
+    @property
+    def begun(self) -> bool:
+        """Whether the answer's head was sent."""
+        return self._begun
+
+    async def write(self, data: bytes) -> None:
+        """Send a part of the answer's body, and wait while the client is slow."""
+        await self._send(h11.Data(data=data))
+
+    async def finish(self) -> None:
+        """End the answer."""
+        await self._send(h11.EndOfMessage())
+
+    def abort(self) -> None:
+        """Break the connection, so that a cut answer does not look like a whole one."""
+        self._writer.transport.abort()
+
+    async def pieces(self, patience: float) -> AsyncIterator[bytes]:
+        """The request's body as it arrives; RequestRefused if it stops arriving."""
+        if self._http.they_are_waiting_for_100_continue:
+            await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        while True:
+            try:
+                async with asyncio.timeout(patience):
+                    event = await self._event()
+            except TimeoutError:
+                raise RequestRefused(
+                    "slow-request", f"nothing more of the request came for {patience:g} s"
+                ) from None
+            if not isinstance(event, h11.Data):
+                return
+            yield bytes(event.data)
+
+    async def discard(self, patience: float) -> None:
+        """Let go of the rest of a request's body, up to a limit, so that its client reads the answer."""
+        if self._http.their_state is not h11.SEND_BODY:
+            return
+        async for piece in self.pieces(patience):
+            self._discarded += len(piece)
+            if self._discarded > _DRAINED:
+                return
+
+    async def _next_request(self) -> Incoming | None:
+        """The head of the next request; None when the client has no more. Once begun, it has to arrive in time."""
+        async with asyncio.timeout(None) as limit:
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                if self._http.trailing_data[0] and limit.when() is None:
+                    limit.reschedule(asyncio.get_running_loop().time() + self._patience)
+                self._http.receive_data(await self._reader.read(PIECE))
+        return Incoming(self, event) if isinstance(event, h11.Request) else None
+
+    async def _event(self) -> h11.Event:
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                data = await self._reader.read(PIECE)
+                if not data:
+                    raise ClientLeft
+                self._http.receive_data(data)
+            elif isinstance(event, h11.Event):
+                return event
+            else:
+                raise ClientLeft
+
+    async def _send(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            self._writer.write(data)
+            await self._writer.drain()
+
+    def _received(self, watch: "asyncio.Future[bytes]") -> bool:
+        """Keep what a client sent ahead; False if it left."""
+        try:
+            data = watch.result()
+        except OSError:
+            return False
+        if data:
+            self._http.receive_data(data)
+        return bool(data)
+
+    async def _ready_for_next(self) -> bool:
+        """Whether another request may follow on this connection."""
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+            return True
+        return False
+
+    async def _refuse_bytes(self) -> None:
+        """Say that what came is no HTTP."""
+        with suppress(h11.LocalProtocolError, OSError):
+            await self.respond(400, [("content-length", "0"), ("connection", "close")])
+            await self.finish()
+
+    async def _close(self) -> None:
+        self._writer.close()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_VANISHED):
+                await self._writer.wait_closed()
+
+
+async def _cancelled(task: asyncio.Future[None] | asyncio.Future[bytes]) -> None:
+    """Cancel and wait until it is over."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
