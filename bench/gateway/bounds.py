@@ -58,6 +58,11 @@ _WALK = re.compile(
 _DECISIVE = re.compile(
     rb'"(max_tokens|max_output_tokens|max_completion_tokens|model|n|stream|service_tier|speed|tools)"\s*:'
 )
+# an escaped half of a surrogate pair without its other half, after an even number of backslashes
+_LONE_HALF = re.compile(
+    rb"(?<!\\)((?:\\\\)*)(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
 _ESCAPED_NAME = re.compile(rb"\\u00[2-7]")
 
 
@@ -71,7 +76,7 @@ class Unbounded(Struct, frozen=True):
 def parse_request(body: bytes) -> dict[str, Any] | Unbounded:
     """The JSON object of a request. What two readers could understand differently is refused."""
     try:
-        request = msgspec.json.decode(body)
+        request = _decoded(body)
         if isinstance(request, dict) and _may_repeat(body):
             _refuse_repetition(body)
     except (ValueError, RecursionError) as error:
@@ -79,6 +84,14 @@ def parse_request(body: bytes) -> dict[str, Any] | Unbounded:
     if not isinstance(request, dict):
         return Unbounded("bad-request", "the body is no JSON object")
     return request
+
+
+def _decoded(body: bytes) -> Any:
+    """The value of a body. Halves of surrogate pairs, which JavaScript programs send, are no text for this reader."""
+    try:
+        return msgspec.json.decode(body)
+    except ValueError:
+        return msgspec.json.decode(_LONE_HALF.sub(rb"\1\\ufffd", body))
 
 
 def prove(

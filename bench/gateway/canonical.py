@@ -20,11 +20,12 @@ class FieldRule(Struct, frozen=True):
 
 
 class TextRule(Struct, frozen=True):
-    """A part of any text that is replaced by `to`."""
+    """A part of any text that is replaced by `to`. A text without any of `marks` is not looked at: most are long."""
 
     pattern: str
     to: str
     why: str
+    marks: tuple[str, ...]
 
 
 FIELD_RULES = (
@@ -36,30 +37,44 @@ FIELD_RULES = (
 )
 TEXT_RULES = (
     TextRule(
-        r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
+        r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
         "<uuid>",
         "sessions and tasks have random names",
+        ("-",),
     ),
     TextRule(
         r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?",
         "<time>",
         "the clock",
+        (":",),
     ),
     TextRule(
-        r"((?i:today's date(?: is)?|currentDate|<current_date>)[:\s]{0,3})\d{4}[-/]\d\d[-/]\d\d",
+        r"((?:[Tt]oday's date(?: is)?|currentDate|<current_date>)[:\s]{0,3})\d{4}[-/]\d\d[-/]\d\d",
         r"\g<1><date>",
         "the day on which a session runs stands in its prompt",
+        ("oday's date", "currentDate", "<current_date>"),
     ),
-    TextRule(r"\bcch=[0-9a-f]+", "cch=<hash>", "the CLI's billing line holds a hash of its own"),
-    TextRule(r"/tmp/claude-[\w./-]+", "<scratch>", "the CLI's scratch folders have random names"),  # noqa: S108
-    TextRule(r"\bChunk ID: [0-9a-f]+", "Chunk ID: <id>", "codex numbers the output of commands at random"),
+    TextRule(r"\bcch=[0-9a-f]+", "cch=<hash>", "the CLI's billing line holds a hash of its own", ("cch=",)),
     TextRule(
-        r"((?i:wall time|real|user|sys|elapsed|in|took|duration)[:\s]{1,3})\d+(?:\.\d+)?\s?(?:ms|s|seconds)\b",
-        r"\g<1><seconds>",
+        r"/tmp/claude-[\w./-]+",  # noqa: S108 - a name in a text
+        "<scratch>",
+        "the CLI's scratch folders have random names",
+        ("/tmp/claude-",),  # noqa: S108 - a name in a text
+    ),
+    TextRule(
+        r"\bChunk ID: [0-9a-f]+",
+        "Chunk ID: <id>",
+        "codex numbers the output of commands at random",
+        ("Chunk ID: ",),
+    ),
+    TextRule(
+        r"\b(?:\d+m)?\d+\.\d+ ?(?:ms|s|sec|seconds)\b",
+        "<duration>",
         "how long commands took",
+        (".",),
     ),
 )
-_COMPILED = tuple((re.compile(rule.pattern), rule.to) for rule in TEXT_RULES)
+_COMPILED = tuple((re.compile(rule.pattern), rule) for rule in TEXT_RULES)
 _FIELDS = frozenset(rule.name for rule in FIELD_RULES)
 _SHOWN = 80
 
@@ -111,8 +126,9 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_text(text: str) -> str:
-    for pattern, to in _COMPILED:
-        text = pattern.sub(to, text)
+    for pattern, rule in _COMPILED:
+        if any(mark in text for mark in rule.marks):
+            text = pattern.sub(rule.to, text)
     return text
 
 

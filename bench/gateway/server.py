@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Awaitable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -47,6 +48,7 @@ from bench.redaction import Redactor
 _LONGEST_ORDER = 256 * 1024 * 1024  # a script comes as one line
 _LAST_GRACE = 3.0
 _PR_SET_PDEATHSIG = 1
+_SWITCH_SECONDS = 0.0002
 
 
 class RunLine:
@@ -124,8 +126,11 @@ class GatewayServer:
 
     async def close(self) -> None:
         """Remove every socket, end every request, finish the cassettes."""
-        for cell in list(self._cells):
-            await self._close(cell)
+        for socket_of in self._cells.values():
+            socket_of.unlink()
+        with suppress(OSError):
+            for cell in list(self._cells):
+                await self._close(cell)
         await self._desk.upstream.close()
 
     async def _answered(self, number: int, work: Awaitable[None]) -> None:
@@ -191,9 +196,7 @@ async def serve(control: int) -> None:
         return
     recording = asyncio.ensure_future(server.recorder.run())
     line.say(Done(id=0))
-    ending = asyncio.current_task()
-    if ending is not None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.cancel)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, reader.feed_eof)
     try:
         await _obey_all(server, reader)
     finally:
@@ -231,13 +234,12 @@ def _die_with_parent(liveness: int) -> None:
 def main(arguments: list[str]) -> int:
     """The process."""
     os.umask(0o077)
+    # cassettes are written by a thread, whose work must not hold requests up
+    sys.setswitchinterval(_SWITCH_SECONDS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides what an interrupt means
     control, liveness = map(int, arguments)
     _die_with_parent(liveness)
-    try:
-        asyncio.run(serve(control))
-    except asyncio.CancelledError:
-        return 0
+    asyncio.run(serve(control))
     return 0
 
 

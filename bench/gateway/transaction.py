@@ -97,7 +97,7 @@ class Transaction:
             bytes_out=0,
         )
         self._hold: int | None = None
-        self._sent = False
+        self._sent = self._ended = False
         self._reader: AnswerReader | None = None
         self._tape: Tape | None = None
         self._written = 0
@@ -111,9 +111,9 @@ class Transaction:
         except UpstreamBroken as broken:
             await self._break(broken)
         except (ClientLeft, OSError):
-            self._note("client-left", "the client closed its connection")
+            self._interrupted("client-left", "the client closed its connection")
         except asyncio.CancelledError:
-            self._note("stopped", "the cell was closed")
+            self._interrupted("stopped", "the cell was closed")
             raise
         finally:
             self._close_books()
@@ -236,6 +236,7 @@ class Transaction:
             self._written += len(chunk)
         self._finish_books(asked, answer, ceiling, beginning[:_SHOWN_ERROR].decode("utf-8", "replace"))
         await self._connection.finish()
+        self._ended = True
 
     def _heed(self, answer: Answer) -> None:
         """Pause for all cells as long as the provider asks; the answer itself goes on to its client."""
@@ -256,6 +257,20 @@ class Transaction:
         settlement = settle_answer(asked.protocol, answer.status, reading, ceiling, detail)
         self._record = structs.replace(self._record, served=reading.served)
         self._settle(settlement)
+
+    def _interrupted(self, cause: Cause, detail: str) -> None:
+        """A client may leave with the last event, before its answer has formally ended: then nothing is missing."""
+        reading = self._reader.close() if self._reader else None
+        ceiling, protocol, status = self._record.ceiling, self._record.protocol, self._record.status
+        stated = reading is not None and reading.complete
+        if stated and reading and ceiling and protocol and status:
+            if self._tape is not None:
+                self._tape.end()
+            if self._hold is not None:
+                self._record = structs.replace(self._record, served=reading.served)
+                self._settle(settle_answer(protocol, status, reading, ceiling, ""))
+        elif not self._ended:
+            self._note(cause, detail)
 
     def _close_books(self) -> None:
         """Settle what is still open, and stop the clock."""
@@ -295,18 +310,19 @@ class Transaction:
         self._note(cause, message)
         wait = self._desk.throttle.wait() if cause == "throttled" else 0
         try:
-            await self._connection.discard(self._desk.limits.patience)
             await self._reply(refusal(self._record.protocol, cause, message, wait))
         except (OSError, ClientLeft, RequestRefused):
             self._connection.abort()
 
     async def _reply(self, answer: LocalAnswer) -> None:
+        await self._connection.discard(self._desk.limits.patience)
         self._record = structs.replace(self._record, status=answer.status)
         length = ("content-length", str(len(answer.body)))
         await self._connection.respond(answer.status, [*answer.headers, length])
         await self._connection.write(answer.body)
         self._written += len(answer.body)
         await self._connection.finish()
+        self._ended = True
 
     def _note(self, cause: Cause, detail: str) -> None:
         """Keep the first cause."""
