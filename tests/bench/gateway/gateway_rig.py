@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
 from bench.gateway import (
@@ -99,12 +98,16 @@ def ask(path: Path, target: str, body: bytes | Mapping[str, Any], **headers: str
         client.close()
 
 
-def request(protocol: ModelProtocol, text: str = "hi", *, stream: bool = False, **more: Any) -> dict[str, Any]:
+def request(
+    protocol: ModelProtocol, text: str = "hi", *, stream: bool = False, **more: Any
+) -> dict[str, Any]:
     """A small request."""
     limits = {"anthropic_messages": "max_tokens", "openai_responses": "max_output_tokens"}
     limit = limits.get(protocol, "max_completion_tokens")
     content: dict[str, Any] = (
-        {"input": text} if protocol == "openai_responses" else {"messages": [{"role": "user", "content": text}]}
+        {"input": text}
+        if protocol == "openai_responses"
+        else {"messages": [{"role": "user", "content": text}]}
     )
     return {"model": MODEL.id, limit: 100, "stream": stream, **content, **more}
 
@@ -217,7 +220,7 @@ def provider_config(base: str, folder: Path, **upstream: Any) -> GatewayConfig:
 def script_config(folder: Path, *replies: Mapping[str, Any], **limits: Any) -> GatewayConfig:
     """A gateway before a script."""
     path = folder / "script.yaml"
-    path.write_text(yaml.safe_dump({"schema": "script/1", "replies": list(replies)}), encoding="utf-8")
+    path.write_text(json.dumps({"schema": "script/1", "replies": list(replies)}), encoding="utf-8")
     return GatewayConfig(
         upstream=UpstreamConfig(kind="scripted"),
         models=(MODEL,),

@@ -6,7 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_rig import PATHS, PROTOCOLS, ask, opened, provider, provider_config, request, script_config, streamed
+from gateway_rig import (
+    PATHS,
+    PROTOCOLS,
+    ask,
+    opened,
+    provider,
+    provider_config,
+    request,
+    script_config,
+    streamed,
+)
 
 from bench.gateway import Allowance, Ceiling, Hold, Limit, ModelProtocol, Rates, Refused, TokenUsage
 from bench.gateway.script import Reply
@@ -51,7 +61,9 @@ class _Seen:
         self.purse.look()
 
 
-def spend(folder: Path, reply: Mapping[str, Any], protocol: ModelProtocol, most: int) -> tuple[Watched, int, int]:
+def spend(
+    folder: Path, reply: Mapping[str, Any], protocol: ModelProtocol, most: int
+) -> tuple[Watched, int, int]:
     """Ask until the purse refuses, from 4 threads at once: the purse, the requests paid, those refused."""
     purse = Watched(most)
     with opened(script_config(folder, {"reply": reply})) as gateway:

@@ -18,7 +18,15 @@ from gateway_rig import (
 from msgspec.structs import replace
 
 from bench.errors import GatewayBroken, GatewayError
-from bench.gateway import CellTraffic, GatewayCell, GatewayConfig, GatewayLimits, UnlimitedPurse, UpstreamConfig, open_gateway
+from bench.gateway import (
+    CellTraffic,
+    GatewayCell,
+    GatewayConfig,
+    GatewayLimits,
+    UnlimitedPurse,
+    UpstreamConfig,
+    open_gateway,
+)
 
 USAGE = {"input": 2, "cache_read": 0, "cache_write": 0, "output": 3}
 FINE = {"reply": {"text": "ok", "usage": USAGE}}
@@ -122,7 +130,12 @@ def test_eight_cells_at_once_each_have_their_own_totals(tmp_path: Path) -> None:
                 cell.begin(session, UnlimitedPurse())
                 with closing(Client(cell.socket)) as client:
                     for _ in range(5 + number):
-                        assert client.ask(PATHS["openai_responses"], request("openai_responses", stream=True)).status == 200
+                        assert (
+                            client.ask(
+                                PATHS["openai_responses"], request("openai_responses", stream=True)
+                            ).status
+                            == 200
+                        )
 
         threads = [threading.Thread(target=work, args=pair) for pair in enumerate(cells)]
         for thread in threads:
@@ -169,12 +182,16 @@ def test_a_client_that_is_slow_on_purpose_is_let_go_and_holds_up_nobody(tmp_path
             cell = gateway.open_cell(name, "t", tmp_path / name)
             cell.begin("work", UnlimitedPurse())
             cells.append(cell)
-        slow = [raw(cells[0].socket, b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-a: ") for _ in range(8)]
+        slow = [
+            raw(cells[0].socket, b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-a: ") for _ in range(8)
+        ]
         assert ask(cells[1].socket, PATHS["openai_chat"], request("openai_chat")).status == 200
         for connection in slow:
             assert connection.recv(1) == b""  # let go after its head did not come
             connection.close()
-        body = raw(cells[0].socket, b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+        body = raw(
+            cells[0].socket, b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{"
+        )
         assert body.recv(12) == b"HTTP/1.1 408" or body.recv(12) == b""
         body.close()
 
@@ -204,7 +221,10 @@ def test_a_retry_storm_ends_at_the_limit_of_requests(tmp_path: Path) -> None:
         cell = gateway.open_cell("c", "t", tmp_path)
         cell.begin("work", UnlimitedPurse())
         with closing(Client(cell.socket)) as client:
-            answers = [client.ask(PATHS["anthropic_messages"], request("anthropic_messages")).status for _ in range(12)]
+            answers = [
+                client.ask(PATHS["anthropic_messages"], request("anthropic_messages")).status
+                for _ in range(12)
+            ]
         assert answers == [529] * 10 + [403] * 2
         assert cell.close().requests() == 10
 
@@ -295,7 +315,10 @@ def test_what_cannot_work_is_told_before_anything_starts(
 
 
 def test_a_key_that_the_provider_refuses_is_the_first_cause(tmp_path: Path) -> None:
-    with provider(whole({"error": {"message": "no"}}, 401)) as server, opened(provider_config(server.base, tmp_path)) as gateway:
+    with (
+        provider(whole({"error": {"message": "no"}}, 401)) as server,
+        opened(provider_config(server.base, tmp_path)) as gateway,
+    ):
         cell = gateway.open_cell("c", "t", tmp_path)
         cell.begin("work", UnlimitedPurse())
         ask(cell.socket, PATHS["openai_chat"], request("openai_chat"))
@@ -306,4 +329,7 @@ def test_a_key_that_the_provider_refuses_is_the_first_cause(tmp_path: Path) -> N
 
 def test_limits_have_defaults() -> None:
     assert GatewayLimits().request_bytes == 32 * 1024 * 1024
-    assert GatewayConfig(upstream=UpstreamConfig(kind="scripted"), models=(), record=None).limits == GatewayLimits()
+    assert (
+        GatewayConfig(upstream=UpstreamConfig(kind="scripted"), models=(), record=None).limits
+        == GatewayLimits()
+    )

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_rig import KEY, PATHS, PROTOCOLS, Client, ask, opened, provider, provider_config, request, streamed, whole
+from gateway_rig import (
+    KEY,
+    PATHS,
+    PROTOCOLS,
+    Client,
+    ask,
+    opened,
+    provider,
+    provider_config,
+    request,
+    streamed,
+    whole,
+)
 from msgspec.structs import replace
 
 from bench.gateway import Allowance, CellTraffic, Limit, ModelProtocol, TokenTariff, UnlimitedPurse
@@ -50,9 +62,20 @@ def test_a_stream_passes_unchanged_and_is_counted(protocol: ModelProtocol, tmp_p
     assert got.body == b"".join(events(protocol))
     assert got.headers["content-type"] == "text/event-stream"
     usage = traffic.usage("work")
-    assert (usage.input, usage.cache_read, usage.cache_write, usage.total_input, usage.output) == (10, 4, 3, 17, 9)
+    assert (usage.input, usage.cache_read, usage.cache_write, usage.total_input, usage.output) == (
+        10,
+        4,
+        3,
+        17,
+        9,
+    )
     record = traffic.records[0]
-    assert (record.model, record.served, record.status, record.settled) == ("model-1", "served-1", 200, "actual")
+    assert (record.model, record.served, record.status, record.settled) == (
+        "model-1",
+        "served-1",
+        200,
+        "actual",
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +117,12 @@ def test_attribution_is_by_socket_whatever_a_client_claims(tmp_path: Path) -> No
             cell = gateway.open_cell(name, "t", tmp_path / name)
             cell.begin(name, UnlimitedPurse())
             cells.append(cell)
-        ask(cells[0].socket, PATHS["openai_chat"], request("openai_chat"), authorization=f"Bearer {cells[1].token}")
+        ask(
+            cells[0].socket,
+            PATHS["openai_chat"],
+            request("openai_chat"),
+            authorization=f"Bearer {cells[1].token}",
+        )
         assert [cell.close().requests() for cell in cells] == [1, 0]
 
 
@@ -191,7 +219,9 @@ def test_a_key_that_the_provider_repeats_does_not_enter_the_cell(tmp_path: Path)
 
 
 def test_a_key_split_between_pieces_of_a_stream_does_not_enter_the_cell(tmp_path: Path) -> None:
-    got, _ = drive(tmp_path, streamed(b"data: " + KEY[:9].encode(), KEY[9:].encode() + b"\n\n"), "openai_chat")
+    got, _ = drive(
+        tmp_path, streamed(b"data: " + KEY[:9].encode(), KEY[9:].encode() + b"\n\n"), "openai_chat"
+    )
     assert KEY.encode() not in got.body
 
 
@@ -244,7 +274,10 @@ def test_a_request_outside_of_any_session_is_not_paid(tmp_path: Path) -> None:
 
 
 def test_counting_tokens_goes_on_and_is_free(tmp_path: Path) -> None:
-    with provider(whole({"input_tokens": 5})) as server, opened(provider_config(server.base, tmp_path)) as gateway:
+    with (
+        provider(whole({"input_tokens": 5})) as server,
+        opened(provider_config(server.base, tmp_path)) as gateway,
+    ):
         cell = gateway.open_cell("c", "t", tmp_path)
         cell.begin("work", Allowance([Limit("tokens", 0, TokenTariff())]))
         asked = {"model": "model-1", "messages": []}

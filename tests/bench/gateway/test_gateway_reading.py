@@ -21,7 +21,9 @@ REPLY = Reply(
 EVENTS = "text/event-stream; charset=utf-8"
 
 
-def read(protocol: ModelProtocol, content: bytes, cuts: list[int] | None = None, kind: str = EVENTS) -> Reading:
+def read(
+    protocol: ModelProtocol, content: bytes, cuts: list[int] | None = None, kind: str = EVENTS
+) -> Reading:
     reader, places = reader_for(protocol, kind), sorted(cut for cut in cuts or [] if cut <= len(content))
     for start, end in zip([0, *places], [*places, len(content)], strict=True):
         reader.feed(content[start:end])
@@ -80,7 +82,10 @@ def test_an_event_that_is_no_object_is_malformed(protocol: ModelProtocol, junk: 
 
 @given(st.binary(max_size=400), st.sampled_from([EVENTS, "application/json", "text/html", ""]))
 def test_nothing_that_a_provider_sends_raises(content: bytes, kind: str) -> None:
-    assert not read("openai_chat", content.replace(b"[DONE]", b""), kind=kind).complete or kind == "application/json"
+    assert (
+        not read("openai_chat", content.replace(b"[DONE]", b""), kind=kind).complete
+        or kind == "application/json"
+    )
 
 
 def test_an_endless_line_is_passed_by_in_bounded_memory() -> None:
@@ -93,7 +98,10 @@ def test_an_endless_line_is_passed_by_in_bounded_memory() -> None:
 @pytest.mark.parametrize(
     ("protocol", "event"),
     [
-        ("anthropic_messages", {"type": "error", "error": {"type": "overloaded_error", "message": "too much"}}),
+        (
+            "anthropic_messages",
+            {"type": "error", "error": {"type": "overloaded_error", "message": "too much"}},
+        ),
         ("openai_responses", {"type": "response.failed", "response": {"error": {"message": "too much"}}}),
         ("openai_chat", {"error": {"message": "too much"}}),
     ],

@@ -9,7 +9,17 @@ from gateway_rig import MODEL, PROTOCOLS, request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.gateway import Allowance, Ceiling, Limit, ModelProtocol, Rates, Refused, ServedModel, TokenTariff, TokenUsage
+from bench.gateway import (
+    Allowance,
+    Ceiling,
+    Limit,
+    ModelProtocol,
+    Rates,
+    Refused,
+    ServedModel,
+    TokenTariff,
+    TokenUsage,
+)
 from bench.gateway.bounds import HIDDEN_TOKENS, Unbounded, parse_request, prove
 from bench.gateway.mask import KeyMask
 from bench.gateway.throttle import Throttle, retry_after
@@ -35,7 +45,9 @@ def without_limit(protocol: ModelProtocol) -> dict[str, Any]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @given(text=st.text(max_size=300))
-def test_a_ceiling_holds_a_token_for_every_byte_and_the_limit_of_output(protocol: ModelProtocol, text: str) -> None:
+def test_a_ceiling_holds_a_token_for_every_byte_and_the_limit_of_output(
+    protocol: ModelProtocol, text: str
+) -> None:
     asked = request(protocol, text)
     ceiling = proof(protocol, asked)
     assert ceiling.input_tokens >= len(text.encode("utf-8", "surrogatepass"))
@@ -96,7 +108,10 @@ def test_what_is_no_object_is_refused_and_never_raises(body: bytes) -> None:
         ("openai_responses", {"background": True}),
         ("openai_responses", {"service_tier": "priority"}),
         ("openai_responses", {"input": [{"type": "item_reference", "id": "x"}]}),
-        ("openai_responses", {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}),
+        (
+            "openai_responses",
+            {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]},
+        ),
         ("openai_chat", {"web_search_options": {"x": 1}}),
         (
             "openai_chat",
@@ -150,7 +165,9 @@ steps = st.lists(st.tuples(st.integers(1, 2000), st.integers(1, 2000), usages, s
 
 
 @given(st.integers(0, 300_000), rates, steps)
-def test_settled_and_held_never_pass_the_limit_whatever_a_provider_states(most: int, rate: Rates, asked: Any) -> None:
+def test_settled_and_held_never_pass_the_limit_whatever_a_provider_states(
+    most: int, rate: Rates, asked: Any
+) -> None:
     purse = Allowance([Limit("money", most, rate), Limit("tokens", most, TokenTariff())])
     waiting = []
     for size, output, usage, later in asked:
