@@ -53,7 +53,7 @@ _MEDIA = frozenset(
 # Only these spellings can hold a reference or a medium; a body without them is not walked.
 _WALK = re.compile(
     rb'"(?:file_id|file_url|image|document|input_image|input_file|image_url|input_audio|file|'
-    rb'computer_screenshot|item_reference|compact_\w*)"|\\u00[2-7]'
+    rb'computer_screenshot|item_reference|compact_\w*)"'
 )
 _DECISIVE = re.compile(
     rb'"(max_tokens|max_output_tokens|max_completion_tokens|model|n|stream|service_tier|speed|tools)"\s*:'
@@ -104,7 +104,7 @@ def prove(
         return Unbounded("not-served", f"model {request.get('model')!r} is not served here, only {known}")
     reason = _remote(protocol, request) or _dear(request) or _provider_tool(request)
     media = False
-    if reason is None and _WALK.search(body):
+    if reason is None and (_WALK.search(body) or _ESCAPED_NAME.search(body)):
         reason, media = _content(request)
     if reason is not None:
         return Unbounded("unbounded", reason)

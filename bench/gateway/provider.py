@@ -20,6 +20,7 @@ _PASSED_ON = frozenset(
 )
 _PASSED_BACK = (
     "content-type",
+    "content-length",
     "content-encoding",
     "retry-after",
     "retry-after-ms",
@@ -41,8 +42,8 @@ class _Connection:
         self.free_since = 0.0
 
     async def send(self, *events: h11.Event) -> None:
-        for event in events:
-            self.writer.write(self.http.send(event) or b"")
+        """Send events in one piece: each piece wakes the other side."""
+        self.writer.write(b"".join(self.http.send(event) or b"" for event in events))
         await self.writer.drain()
 
     async def event(self, seconds: float) -> h11.Event:

@@ -56,12 +56,14 @@ class RunLine:
 
     def __init__(self, writer: asyncio.StreamWriter, redactor: Redactor) -> None:
         self._writer, self._redactor = writer, redactor
+        self._unsent = b""
         self._asked: dict[int, asyncio.Future[str | None]] = {}
         self._holds = 0
 
     def say(self, message: FromGateway) -> None:
-        """Send one message; the run reads all the time."""
-        self._writer.write(line_of(message))
+        """Send one message, behind those that wait; the run reads all the time."""
+        self._writer.write(self._unsent + line_of(message))
+        self._unsent = b""
 
     async def reserve(self, cell: str, session: str, ceiling: Ceiling) -> int | Refused:
         """Ask for a ceiling. One that is granted after the request was given up is returned at once."""
@@ -74,8 +76,10 @@ class RunLine:
         return hold if reason is None else Refused(reason)
 
     def settle(self, hold: int, usage: TokenUsage | None) -> None:
-        """Report what a hold is charged."""
-        self.say(Settle(hold=hold, usage=usage))
+        """Report what a hold is charged. It goes with the next message, before any other question: its request's
+        record follows at once.
+        """
+        self._unsent += line_of(Settle(hold=hold, usage=usage))
 
     def granted(self, answer: Granted) -> None:
         """The run's answer to a question."""
@@ -83,7 +87,7 @@ class RunLine:
         if asked is not None and not asked.done():
             asked.set_result(answer.refused)
         elif answer.refused is None:
-            self.settle(answer.hold, NOTHING_USED)
+            self.say(Settle(hold=answer.hold, usage=NOTHING_USED))
 
     def record(self, cell: str, record: RequestRecord) -> None:
         """Report a finished request, redacted: names and messages in it are strangers' words."""

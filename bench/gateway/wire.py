@@ -66,6 +66,7 @@ class ServerConnection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
         self._begun = False
         self._discarded = 0
+        self._head = b""
 
     async def serve(self, handle: Callable[[Incoming, "ServerConnection"], Awaitable[None]]) -> None:
         """Answer requests until the connection ends. A client that leaves cancels its request."""
@@ -96,22 +97,29 @@ class ServerConnection:
             await _cancelled(watch)
 
     async def respond(self, status: int, headers: Headers) -> None:
-        """Send the head of an answer. Without a length it goes out in chunks."""
-        await self._send(h11.Response(status_code=status, headers=list(headers)))
+        """Begin an answer. Its head goes out with the first part of its body, or with `flush`; without a length it
+        goes out in chunks.
+        """
+        self._head = self._http.send(h11.Response(status_code=status, headers=list(headers))) or b""
         self._begun = True
 
     @property
     def begun(self) -> bool:
-        """Whether the answer's head was sent."""
+        """Whether the answer was begun."""
         return self._begun
+
+    async def flush(self) -> None:
+        """Send the head of an answer whose body is not there yet."""
+        if self._head:
+            await self._put(b"")
 
     async def write(self, data: bytes) -> None:
         """Send a part of the answer's body, and wait while the client is slow."""
-        await self._send(h11.Data(data=data))
+        await self._put(self._http.send(h11.Data(data=data)) or b"")
 
     async def finish(self) -> None:
         """End the answer."""
-        await self._send(h11.EndOfMessage())
+        await self._put(self._http.send(h11.EndOfMessage()) or b"")
 
     def abort(self) -> None:
         """Break the connection, so that a cut answer does not look like a whole one."""
@@ -120,7 +128,7 @@ class ServerConnection:
     async def pieces(self, patience: float) -> AsyncIterator[bytes]:
         """The request's body as it arrives; RequestRefused if it stops arriving."""
         if self._http.they_are_waiting_for_100_continue:
-            await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+            await self._put(self._http.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
         while True:
             try:
                 async with asyncio.timeout(patience):
@@ -164,8 +172,8 @@ class ServerConnection:
             else:
                 raise ClientLeft
 
-    async def _send(self, event: h11.Event) -> None:
-        data = self._http.send(event)
+    async def _put(self, data: bytes) -> None:
+        data, self._head = self._head + data, b""
         if data:
             self._writer.write(data)
             await self._writer.drain()

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import pytest
 from gateway_rig import (
-    KEY, PATHS, Client, ask, opened, provider, provider_config, request, script_config, whole,
+    KEY,
+    PATHS,
+    Client,
+    ask,
+    opened,
+    provider,
+    provider_config,
+    request,
+    script_config,
+    whole,
 )  # fmt: skip
 from msgspec.structs import replace
 
