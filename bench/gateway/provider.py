@@ -40,6 +40,7 @@ class _Connection:
         self.reader, self.writer = reader, writer
         self.http = h11.Connection(h11.CLIENT)
         self.free_since = 0.0
+        self._late = False
 
     async def send(self, *events: h11.Event) -> None:
         """Send events in one piece: each piece wakes the other side."""
@@ -54,8 +55,24 @@ class _Connection:
                 if isinstance(event, h11.Event) and not isinstance(event, h11.ConnectionClosed):
                     return event
                 raise ConnectionError("the provider closed the connection")
-            async with asyncio.timeout(seconds):
-                self.http.receive_data(await self.reader.read(PIECE))
+            self.http.receive_data(await self._read(seconds))
+
+    async def _read(self, seconds: float) -> bytes:
+        """The next bytes, TimeoutError without any. A timer of the loop costs less than a timeout of a task."""
+        timer = asyncio.get_running_loop().call_later(seconds, self._expire)
+        try:
+            data = await self.reader.read(PIECE)
+        except OSError:
+            data = b""
+        finally:
+            timer.cancel()
+        if self._late:
+            raise TimeoutError
+        return data
+
+    def _expire(self) -> None:
+        self._late = True
+        self.close()
 
     def reusable(self, now: float) -> bool:
         fresh = now - self.free_since < _IDLE_CONNECTION

@@ -89,7 +89,9 @@ class Tape:
             request=request,
             status=answer.status if answer else None,
             # redacted, a body has another length
-            headers=tuple((name, redactor.text(value)) for name, value in headers if name != "content-length"),
+            headers=tuple(
+                (name, redactor.text(value)) for name, value in headers if name != "content-length"
+            ),
             body=body,
             encoded=encoded,
             cut=not self._whole,

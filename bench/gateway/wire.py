@@ -67,6 +67,7 @@ class ServerConnection:
         self._begun = False
         self._discarded = 0
         self._head = b""
+        self._kept: asyncio.Future[bytes] | None = None
 
     async def serve(self, handle: Callable[[Incoming, "ServerConnection"], Awaitable[None]]) -> None:
         """Answer requests until the connection ends. A client that leaves cancels its request."""
@@ -85,16 +86,27 @@ class ServerConnection:
 
     async def watched(self, work: Awaitable[None]) -> None:
         """Do `work`, and cancel it when the client leaves meanwhile; ClientLeft then."""
-        task = asyncio.ensure_future(work)
+        worker = asyncio.current_task()
+        over = left = False
+
+        def look(watch: asyncio.Future[bytes]) -> None:
+            nonlocal left
+            if not over and not watch.cancelled():
+                left = not self._received(watch)
+                if left and worker is not None:
+                    worker.cancel()
+
         watch = asyncio.ensure_future(self._reader.read(PIECE))
+        watch.add_done_callback(look)
         try:
-            await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
-            if watch.done() and not self._received(watch) and not task.done():
-                raise ClientLeft
-            await task
+            await work
+        except asyncio.CancelledError:
+            if left and worker is not None and worker.uncancel() == 0:
+                raise ClientLeft from None
+            raise
         finally:
-            await _cancelled(task)
-            await _cancelled(watch)
+            over = True
+            await self._unwatch(watch)
 
     async def respond(self, status: int, headers: Headers) -> None:
         """Begin an answer. Its head goes out with the first part of its body, or with `flush`; without a length it
@@ -130,13 +142,10 @@ class ServerConnection:
         if self._http.they_are_waiting_for_100_continue:
             await self._put(self._http.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
         while True:
-            try:
-                async with asyncio.timeout(patience):
-                    event = await self._event()
-            except TimeoutError:
-                raise RequestRefused(
-                    "slow-request", f"nothing more of the request came for {patience:g} s"
-                ) from None
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                await self._more(patience)
+                continue
             if not isinstance(event, h11.Data):
                 return
             yield bytes(event.data)
@@ -150,27 +159,38 @@ class ServerConnection:
             if self._discarded > _DRAINED:
                 return
 
+    async def _unwatch(self, watch: asyncio.Future[bytes]) -> None:
+        """Stop looking; what the client sent ahead is kept."""
+        if not watch.done():
+            watch.cancel()
+            await asyncio.wait((watch,))
+        elif not watch.cancelled() and self._kept is not watch:
+            self._received(watch)
+
     async def _next_request(self) -> Incoming | None:
         """The head of the next request; None when the client has no more. Once begun, it has to arrive in time."""
-        async with asyncio.timeout(None) as limit:
-            while (event := self._http.next_event()) is h11.NEED_DATA:
-                if self._http.trailing_data[0] and limit.when() is None:
-                    limit.reschedule(asyncio.get_running_loop().time() + self._patience)
+        deadline = None
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._http.trailing_data[0]:
+                deadline = deadline or asyncio.get_running_loop().time() + self._patience
+                async with asyncio.timeout_at(deadline):
+                    self._http.receive_data(await self._reader.read(PIECE))
+            else:
                 self._http.receive_data(await self._reader.read(PIECE))
         return Incoming(self, event) if isinstance(event, h11.Request) else None
 
-    async def _event(self) -> h11.Event:
-        while True:
-            event = self._http.next_event()
-            if event is h11.NEED_DATA:
+    async def _more(self, patience: float) -> None:
+        """Take the next bytes of a request's body."""
+        try:
+            async with asyncio.timeout(patience):
                 data = await self._reader.read(PIECE)
-                if not data:
-                    raise ClientLeft
-                self._http.receive_data(data)
-            elif isinstance(event, h11.Event):
-                return event
-            else:
-                raise ClientLeft
+        except TimeoutError:
+            raise RequestRefused(
+                "slow-request", f"nothing more of the request came for {patience:g} s"
+            ) from None
+        if not data:
+            raise ClientLeft
+        self._http.receive_data(data)
 
     async def _put(self, data: bytes) -> None:
         data, self._head = self._head + data, b""
@@ -180,6 +200,7 @@ class ServerConnection:
 
     def _received(self, watch: "asyncio.Future[bytes]") -> bool:
         """Keep what a client sent ahead; False if it left."""
+        self._kept = watch
         try:
             data = watch.result()
         except OSError:
@@ -206,10 +227,3 @@ class ServerConnection:
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_VANISHED):
                 await self._writer.wait_closed()
-
-
-async def _cancelled(task: asyncio.Future[None] | asyncio.Future[bytes]) -> None:
-    """Cancel and wait until it is over."""
-    if not task.done():
-        task.cancel()
-        await asyncio.wait((task,))
