@@ -39,9 +39,9 @@ FIELD_RULES = (
 )
 TEXT_RULES = (
     TextRule(
-        r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
+        r"(?<![0-9a-fA-F-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9a-fA-F-])",
         "<uuid>",
-        "sessions and tasks have random names",
+        "sessions, tasks and messages have random names",
         r"-[0-9a-fA-F]{4}-",
     ),
     TextRule(

@@ -179,7 +179,7 @@ def test_recording_can_be_switched_off(tmp_path: Path) -> None:
 
 
 VOLATILE = {
-    "<uuid>": ("3f2b8a10-1c2d-4e5f-8a9b-0c1d2e3f4a5b", "00000000-1c2d-4e5f-8a9b-0c1d2e3f4a5b"),
+    "<uuid>": ("msg_3f2b8a10-1c2d-4e5f-8a9b-0c1d2e3f4a5b", "msg_00000000-1c2d-4e5f-8a9b-0c1d2e3f4a5b"),
     "<time>": ("2026-11-30T19:31:02.5Z", "2026-12-01 08:00"),
     "<date>": ("Today's date is 2026-11-30.", "Today's date is 2027-01-02."),
     "<hash>": ("cc_version=2.1; cch=a1b2c;", "cc_version=2.1; cch=00ff1;"),
