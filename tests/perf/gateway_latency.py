@@ -98,7 +98,12 @@ def of_the_gateway() -> Iterator[Line]:
 
 def _latency(name: str, size: int, port: int, path: Path) -> Iterator[Line]:
     body = json.dumps(
-        {"model": "m", "max_tokens": 100, "stream": True, "messages": [{"role": "user", "content": "word " * (size // 5)}]}
+        {
+            "model": "m",
+            "max_tokens": 100,
+            "stream": True,
+            "messages": [{"role": "user", "content": "word " * (size // 5)}],
+        }
     ).encode()
     direct, through = [], []
     with closing(http.client.HTTPConnection("127.0.0.1", port)) as plain, closing(_Local(path)) as local:

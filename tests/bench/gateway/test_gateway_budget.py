@@ -170,8 +170,8 @@ def test_a_gateway_that_dies_charges_what_was_under_way_at_its_ceiling(tmp_path:
         os.kill(gateway.pid, signal.SIGKILL)
         thread.join()
         cell.close()
-    assert purse.inner.held["money"] == 0
-    assert purse.inner.settled["money"] == purse.peak > 0
+        assert purse.inner.held["money"] == 0
+        assert purse.inner.settled["money"] == purse.peak > 0
 
 
 def _quietly(path: Path) -> None:

@@ -65,7 +65,7 @@ for folder, folders, files in os.walk("/"):
                 found.append(file.read(200000))
         except OSError:
             pass
-print("key", any(b"sk-" + b"real" in each for each in found))
+print("key", any(b"real-" + b"key" in each for each in found))
 """
 
 

@@ -90,7 +90,7 @@ def test_a_run_that_is_killed_leaves_neither_process_nor_socket(number: int, tmp
         each.close()
 
 
-def test_a_gateway_whose_loop_hangs_dies_with_its_run(tmp_path: Path) -> None:
+def test_a_gateway_that_was_stopped_when_its_run_died_dies_once_it_goes_on(tmp_path: Path) -> None:
     run = subprocess.Popen(
         (sys.executable, "-c", RUN, str(tmp_path)),
         stdin=subprocess.PIPE,
