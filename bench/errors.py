@@ -11,10 +11,12 @@
     │   ├── OverlayError           a candidate overlay
     │   ├── RunError               a run folder, its rows or its store
     │   ├── AgentError             an agent that cannot be started as configured
+    │   ├── GatewayError           a gateway that cannot be opened: its upstream, key, script or cassettes
     │   └── SandboxUnavailable     this host cannot confine a command as configured
     └── MeasurementError           a cell could not be measured; becomes the row's kind, never a traceback
         ├── WorkspaceError         a template or working copy
         ├── SandboxError           a command could not be confined or run
+        ├── GatewayBroken          the gateway of a run ended, or does not answer
         └── ReviewInvalid          a review breaks the artifact's contract
 
 Any other exception is a bug: it stops the sweep and is printed with its traceback, so that a harness
@@ -66,6 +68,10 @@ class AgentError(UserError):
     """An agent cannot be started as configured."""
 
 
+class GatewayError(UserError):
+    """The gateway cannot be opened as configured."""
+
+
 class SandboxUnavailable(UserError):  # noqa: N818 - it is a state of the host, named as such
     """This host cannot confine a command as configured."""
 
@@ -80,6 +86,10 @@ class WorkspaceError(MeasurementError):
 
 class SandboxError(MeasurementError):
     """A command could not be confined or run."""
+
+
+class GatewayBroken(MeasurementError):  # noqa: N818 - a state of the gateway, named as such
+    """The gateway of a run ended, or does not answer."""
 
 
 class ReviewInvalid(MeasurementError):  # noqa: N818 - a state of what the agent left, named as its kind is

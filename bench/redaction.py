@@ -9,16 +9,17 @@ MARKER = "[redacted]"
 
 PASSWORD = "a password in an address"  # noqa: S105 - its name, not one
 # What a credential looks like, by what it is. ASCII only, so that the same rules hold for text and its bytes.
+# Each begins with its letters and looks behind them only then: the letters are found ten times as fast.
 CREDENTIALS = {
-    "an API key (sk-…)": r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}",
-    "a GitHub token": r"(?<![A-Za-z0-9])(?:gh[opsur]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,})",
-    "a GitLab token": r"(?<![A-Za-z0-9])glpat-[A-Za-z0-9_-]{16,}",
-    "an AWS key": r"(?<![A-Za-z0-9])A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Z])",
-    "a Google API key": r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{35}",
-    "a Slack token": r"(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}",
-    "a Hugging Face token": r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}",
-    "a package index token": r"(?<![A-Za-z0-9])(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})",
-    "a JSON web token": r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    "an API key (sk-…)": r"sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{16,}",
+    "a GitHub token": r"gh(?<![A-Za-z0-9]gh)[opsur]_[A-Za-z0-9]{16,}|github_pat_(?<![A-Za-z0-9]github_pat_)[A-Za-z0-9_]{16,}",
+    "a GitLab token": r"glpat-(?<![A-Za-z0-9]glpat-)[A-Za-z0-9_-]{16,}",
+    "an AWS key": r"A(?<![A-Za-z0-9]A)(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Z])",
+    "a Google API key": r"AIza(?<![A-Za-z0-9]AIza)[0-9A-Za-z_-]{35}",
+    "a Slack token": r"xox(?<![A-Za-z0-9]xox)[a-z]-[A-Za-z0-9-]{10,}",
+    "a Hugging Face token": r"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}",
+    "a package index token": r"npm_(?<![A-Za-z0-9]npm_)[A-Za-z0-9]{30,}|pypi-(?<![A-Za-z0-9]pypi-)[A-Za-z0-9_-]{30,}",
+    "a JSON web token": r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
     "a bearer token": r"(?i:\bbearer)\s{1,8}[A-Za-z0-9._~+/-]{16,}",
     "a private key": r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{0,8192}",
     PASSWORD: r"://[^/\s:@]{0,256}:[^/\s:@]{1,256}@",

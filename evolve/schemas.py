@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.archive import CollectReport, ExportReport, ImportReport, Manifest, StoreReport
+from bench.gateway import Script
 from bench.generated_schema import generated_schema, write_schemas
 from bench.project import Holder
 from bench.results import row_schema
@@ -41,6 +42,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "store-import": generated_schema(ImportReport, "store-import"),
         "store-verified": generated_schema(StoreReport, "store-verified"),
         "spend": spend_schema(),
+        "script": generated_schema(Script, "script"),
         **apply_schemas(),
     }
 

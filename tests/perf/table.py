@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
+from gateway_latency import of_the_gateway
 from many_cells import in_bubblewrap, on_the_host
 from many_rows import from_rows_to_a_verdict
 from measuring import Line
@@ -28,6 +29,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "bubblewrap": in_bubblewrap,
     "repository": on_a_repository,
     "rows": from_rows_to_a_verdict,
+    "gateway": of_the_gateway,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)
