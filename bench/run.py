@@ -11,7 +11,7 @@ from bench.cli_run import announce, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.digest import digest_json
 from bench.exits import ExitCode
-from bench.project import create_run, removed_if_refused
+from bench.project import create_run
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
@@ -22,6 +22,7 @@ from bench.sweep import (
     refuse_solved,
     seal_plan,
     sweep_report,
+    with_reuse,
 )
 from bench.watch import RunFinished, RunStarted
 
@@ -35,8 +36,11 @@ class BenchSummary(Struct, frozen=True, kw_only=True):
     folder: str
     report: str
     cells: int
+    paid: int
+    reused: int
     rows: int
     stopped: str | None
+    drift: str | None
     code: int
 
 
@@ -51,7 +55,11 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
-        plan = seal_plan(ground, selected, 0, None)
+        arms = make_arms(ground, selected, canonical)
+        sealed = with_reuse(ground, seal_plan(ground, selected, 0, None), arms, cancellation)
+        plan = sealed.plan
+        for note in sealed.notes:
+            say(f"note: {note}")
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))
             loaded.save(run.path)
@@ -60,9 +68,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                     run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(loaded.config)
                 )
             )
-            with removed_if_refused(run):
-                arms = make_arms(ground, selected, canonical)
-            result = measure_plan(ground, plan, arms, run, run.path, watcher, cancellation)
+            result = measure_plan(ground, sealed, arms, run, run.path, watcher, cancellation)
             code = exit_code(health(result.rows, ground.roles(selected)), result.stopped)
             report = run.path / "report.md"
             report.write_text(render_report(sweep_report(ground, plan, result)), "utf-8")
@@ -72,8 +78,11 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         folder=str(run.path),
         report=str(report),
         cells=len(plan.cells),
+        paid=len(plan.paid),
+        reused=len(plan.cells) - len(plan.paid),
         rows=len({row.key for row in result.rows}),
         stopped=result.stopped,
+        drift=result.drift,
         code=int(code),
     )
     if options.json:

@@ -13,6 +13,7 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve apply RUN              take over what a run promoted; --dry-run shows it, --revert takes it back
+  evolve reuse explain RUN      from where each row of a run came, or why its cell had to be measured
   evolve config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
@@ -28,6 +29,10 @@ Take over what a run promoted: replace the files of the skill and its mirrors, a
 The decision is reached again from the run's rows first. Evidence that is edited, partial, older than 90 days or
 not confined is refused, as are files that are not the ones that were measured. The result is an ordinary change
 of your working tree; nothing is committed."""
+
+_REUSE = """\
+From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
+the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,6 +54,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_config import show_config  # noqa: PLC0415
 
         return show_config(options, root, "evolve")
+    if command == "reuse":
+        from evolve.cli_reuse import explain  # noqa: PLC0415
+
+        return explain(options, root, say)
     from evolve import run  # noqa: PLC0415
 
     return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
@@ -76,6 +85,16 @@ def _apply_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _reuse_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve reuse", _REUSE, overrides=False)
+    parser.add_argument("action", choices=["explain"], help="explain: say it cell by cell")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; also RUN/gen-N"
+    )
+    parser.add_argument("--cell", metavar="TASK/ARM/REPEAT", help="only this cell, its values in full")
+    return parser
+
+
 def _config_parser() -> argparse.ArgumentParser:
     from bench.cli_config import add_config_arguments  # noqa: PLC0415
 
@@ -84,4 +103,10 @@ def _config_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_COMMANDS = {"run": _run_parser, "plan": _plan_parser, "apply": _apply_parser, "config": _config_parser}
+_COMMANDS = {
+    "run": _run_parser,
+    "plan": _plan_parser,
+    "apply": _apply_parser,
+    "reuse": _reuse_parser,
+    "config": _config_parser,
+}

@@ -20,8 +20,17 @@ from bench.skills import (
     make_overlay,
     required_arms,
 )
-from bench.sweep import Ground, Plan, SweepResult, make_arms, measure_plan, seal_plan, sweep_report
-from bench.watch import GenerationStarted, VerdictReached, Watcher
+from bench.sweep import (
+    Ground,
+    Plan,
+    SweepResult,
+    make_arms,
+    measure_plan,
+    seal_plan,
+    sweep_report,
+    with_reuse,
+)
+from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.gate import (
     Evidence,
     Policy,
@@ -30,6 +39,7 @@ from evolve.gate import (
     collect_evidence,
     digest_rows,
     promotion_document,
+    with_drift,
     write_promotion,
 )
 from evolve.propose import Proposal
@@ -37,10 +47,14 @@ from evolve.words import SENTENCES
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """What one generation came to. `base` are the incumbents' skills, `skills` the candidate's; `code` is what the command would exit with."""
+    """What one generation came to. `paid` of its cells were measured, for the `reused` ones earlier rows stand; `base`
+    are the incumbents' skills, `skills` the candidate's; `code` is what the command would exit with.
+    """
 
     number: int
-    cells: int
+    paid: int
+    reused: int
+    drift: str | None
     folder: Path
     proposal: Proposal
     overlay: Overlay
@@ -71,16 +85,22 @@ def run_generation(
     overlay = _freeze(proposal, folder, ground, incumbents)
     candidates = apply_overlay(incumbents, overlay)
     selected = required_arms(ground.config.arms, overlay.touched)
-    plan = seal_plan(ground, selected, number, overlay.digest, spent)
-    conditions.watcher.see(GenerationStarted(generation=number, idea=proposal.idea, overlay=overlay.digest))
     arms = make_arms(ground, selected, incumbents, candidates, overlay.digest)
+    drafted = seal_plan(ground, selected, number, overlay.digest)
+    sealed = with_reuse(ground, drafted, arms, conditions.cancellation, spent)
+    plan = sealed.plan
+    conditions.watcher.see(GenerationStarted(generation=number, idea=proposal.idea, overlay=overlay.digest))
+    for note in sealed.notes:
+        conditions.watcher.see(Noted(message=note))
     result = measure_plan(
-        ground, plan, arms, conditions.run, folder, conditions.watcher, conditions.cancellation
+        ground, sealed, arms, conditions.run, folder, conditions.watcher, conditions.cancellation
     )
     evidence = _evidence(ground, plan, result)
     generation = Generation(
         number=number,
-        cells=len(plan.cells),
+        paid=len(plan.paid),
+        reused=len(plan.cells) - len(plan.paid),
+        drift=result.drift,
         folder=folder,
         proposal=proposal,
         overlay=overlay,
@@ -106,7 +126,7 @@ def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mappin
 
 def _evidence(ground: Ground, plan: Plan, result: SweepResult) -> Evidence:
     arms = ground.config.arms
-    return collect_evidence(
+    evidence = collect_evidence(
         result.rows,
         tasks=[
             (task.id, task.class_, task.split, task.critical)
@@ -119,6 +139,7 @@ def _evidence(ground: Ground, plan: Plan, result: SweepResult) -> Evidence:
         stopped=result.stopped,
         split=ground.config.promotion.split if ground.config.promotion else "all",
     )
+    return with_drift(evidence, result.drift)
 
 
 def _write_promotion(conditions: Conditions, generation: Generation, result: SweepResult) -> None:

@@ -40,7 +40,7 @@ def run_generations(
             conditions.watcher.see(Noted(message="nothing is left to propose on these skills"))
             break
         try:
-            spent = sum(each.cells for each in done)
+            spent = sum(each.paid for each in done)
             generation = run_generation(conditions, number, proposal, incumbents, spent)
         except BudgetExhausted as error:
             if not done:

@@ -12,7 +12,7 @@ from bench.digest import digest_json
 from bench.errors import ConfigError
 from bench.exits import ExitCode
 from bench.project import RunFolder, create_run, removed_if_refused
-from bench.skills import Overlay, Skill, read_overlay
+from bench.skills import Overlay, Skill, apply_overlay, read_overlay
 from bench.sweep import Ground, canonical_skills, open_ground, refuse_solved
 from bench.watch import RunFinished, RunStarted
 from evolve.forecast import forecast_lines, make_forecast
@@ -31,13 +31,14 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     loaded = load(options, root, "evolve")
     proposing, promotion = _deciding(loaded.config)
     create_proposer(proposing, root)
-    canonical_skills(loaded.config, root)
+    canonical = canonical_skills(loaded.config, root)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
-        forecast = make_forecast(ground, load_policy(promotion), promotion.split)
+        policy = load_policy(promotion)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation)
     if options.json:
         print_json(forecast)
     else:
@@ -62,7 +63,9 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
-        for line in forecast_lines(make_forecast(ground, policy, promotion.split)):
+        incumbents = canonical if start is None else apply_overlay(canonical, start)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation)
+        for line in forecast_lines(forecast):
             say(line)
         with open_events(options, sys.stderr) as watcher:
             run = create_run(root, digest_json(loaded.config))

@@ -1,5 +1,6 @@
 """The agent `command`: any program that follows the session contract."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -118,8 +119,14 @@ class CommandAgent:
 
 
 def _content(path: Path) -> str:
-    """The identity of what is mounted: its bytes, never its path."""
-    return digest_tree(path) if path.is_dir() else digest_bytes(path.read_bytes())
+    """The identity of what is mounted: its bytes and which files can be executed, never its path."""
+    executable = sorted(
+        each.relative_to(path).as_posix()
+        for each in (path.rglob("*") if path.is_dir() else [path])
+        if each.is_file() and os.access(each, os.X_OK)
+    )
+    content = digest_tree(path) if path.is_dir() else digest_bytes(path.read_bytes())
+    return digest_json([content, executable])
 
 
 class _CommandFactory:

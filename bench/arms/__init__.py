@@ -3,12 +3,13 @@
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
 from bench.arms.looking import Look
 from bench.arms.model import Cell
-from bench.arms.provenance import harness_digest
+from bench.arms.provenance import NOT_BUILT, harness_digest, identity, provenance
 from bench.arms.session import Place, check_place, confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, TemplateSource, Workbench
 
 __all__ = [
+    "NOT_BUILT",
     "STOP_CAUSES",
     "Arm",
     "Cell",
@@ -22,7 +23,9 @@ __all__ = [
     "dependency_mounts",
     "derived_assets",
     "harness_digest",
+    "identity",
     "limits_of",
     "measure",
+    "provenance",
     "same_measurement",
 ]

@@ -9,7 +9,7 @@ from bench.results.aggregate import (
     latest_attempts,
 )
 from bench.results.health import ArmHealth, State, StopCause, exit_code, health
-from bench.results.report import Report, ReportVerdict, render_report
+from bench.results.report import Report, ReportReuse, ReportVerdict, render_report
 from bench.results.row import (
     KINDS_OF_STATUS,
     SCHEMA_VERSION,
@@ -20,13 +20,17 @@ from bench.results.row import (
     Outcome,
     Provenance,
     Reused,
+    ReuseKey,
     Row,
     Status,
     Timings,
+    class_fields,
+    class_of,
     reuse_fields,
     reuse_key,
+    reuse_values,
 )
-from bench.results.rows import RowFile, read_rows
+from bench.results.rows import RowFile, read_every_row, read_rows
 from bench.results.savings import Saving, median_saving, percent_saved
 from bench.results.schema import row_schema
 from bench.results.store import Damage, ObjectStore
@@ -45,7 +49,9 @@ __all__ = [
     "Outcome",
     "Provenance",
     "Report",
+    "ReportReuse",
     "ReportVerdict",
+    "ReuseKey",
     "Reused",
     "Row",
     "RowFile",
@@ -56,6 +62,8 @@ __all__ = [
     "Timings",
     "aggregate",
     "by_cell",
+    "class_fields",
+    "class_of",
     "exit_code",
     "health",
     "known_mean",
@@ -63,9 +71,11 @@ __all__ = [
     "latest_attempts",
     "median_saving",
     "percent_saved",
+    "read_every_row",
     "read_rows",
     "render_report",
     "reuse_fields",
     "reuse_key",
+    "reuse_values",
     "row_schema",
 ]

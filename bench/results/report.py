@@ -25,6 +25,19 @@ class ReportVerdict(Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
+class ReportReuse(Struct, frozen=True, kw_only=True):
+    """Where the rows come from: how many cells were measured, measured again as canaries, or taken from the
+    generation `origin`; why the others were not; what the canaries showed.
+    """
+
+    origin: str
+    fresh: int
+    canaries: int
+    reused: int
+    misses: Mapping[str, int] = {}
+    drift: str | None = None
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
     is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the
@@ -39,6 +52,7 @@ class Report(Struct, frozen=True, kw_only=True):
     verdict: ReportVerdict | None = None
     stopped: str | None = None
     alarms: tuple[str, ...] = ()
+    reuse: ReportReuse | None = None
 
 
 class _Group(Struct, frozen=True):
@@ -61,6 +75,7 @@ def render_report(report: Report) -> str:
         _savings(groups, report.health),
         _invoked(groups, report.health),
         _health(report.health),
+        _reuse(report.reuse),
         _pairs("Not measured", ("what", "why"), report.skipped),
         _pairs("Provenance", ("what", "value"), report.provenance),
     )
@@ -219,7 +234,7 @@ def _invoked_line(arm: str, groups: Sequence[_Group]) -> tuple[str, ...]:
 
 
 def _health(arms: Sequence[ArmHealth]) -> Iterator[str]:
-    yield from ("## Health", "", "Whether something was measured at all, over every attempt.", "")
+    yield from ("## Health", "", "Whether something was measured at all, over every attempt of this run.", "")
     yield from _table(
         ("arm", "role", "state", "measured", "excluded by kind"),
         (
@@ -233,6 +248,25 @@ def _health(arms: Sequence[ArmHealth]) -> Iterator[str]:
             for each in arms
         ),
     )
+
+
+def _reuse(reuse: ReportReuse | None) -> Iterator[str]:
+    """Where the rows come from, where an earlier generation was looked at."""
+    if reuse is None:
+        return
+    yield from ("## Reuse", "")
+    yield (
+        f"{reuse.reused} rows are those of {code(reuse.origin)}; {reuse.canaries} more could be, but were measured "
+        f"again to notice drift; {reuse.fresh} had to be measured."
+    )
+    if reuse.drift:
+        yield from ("", f"* **Drift.** {prose(reuse.drift)}. Rows from before are not reused any more.")
+    if reuse.misses:
+        yield ""
+        yield from _table(
+            ("why no earlier row stands for a cell", "cells"),
+            ((code(reason), str(count)) for reason, count in reuse.misses.items()),
+        )
 
 
 def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str]) -> Iterator[str]:

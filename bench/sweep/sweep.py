@@ -6,14 +6,22 @@ from contextlib import contextmanager
 
 from msgspec import Struct, structs
 
-from bench.arms import STOP_CAUSES, Cell, Workbench, derived_assets, measure, same_measurement
+from bench.arms import (
+    STOP_CAUSES,
+    Cell,
+    Workbench,
+    derived_assets,
+    identity,
+    measure,
+    same_measurement,
+)
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError
 from bench.results import Row, RowFile, StopCause
+from bench.reuse import Kind, adopt
 from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
-from bench.sweep.model import Plan
-from bench.sweep.plan import works_on
+from bench.sweep.model import Plan, Sealed
 from bench.sweep.pool import run_ordered
 from bench.text import printable
 from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, Watcher
@@ -25,22 +33,27 @@ AHEAD = 4
 
 class SweepResult(Struct, frozen=True):
     """The rows of every attempt of the cells that began, in the order of the plan (the last attempt of a cell
-    counts), and why the sweep ended early, if it did.
+    counts), why the sweep ended early, if it did, and what its canaries showed, if that is drift.
     """
 
     rows: tuple[Row, ...]
     stopped: StopCause | None
+    drift: str | None = None
 
 
 def run_sweep(
-    bench: Workbench, plan: Plan, file: RowFile, watcher: Watcher, cancellation: Cancellation
+    bench: Workbench, sealed: Sealed, file: RowFile, watcher: Watcher, cancellation: Cancellation
 ) -> SweepResult:
-    """Measure the plan's cells. A cancellation keeps every row and leaves nothing running."""
-    running = _Running(bench, plan, file, watcher, cancellation)
+    """Measure the plan's cells, or take the earlier row that stands for one. A cancellation keeps every row and
+    leaves nothing running.
+    """
+    plan = sealed.plan
+    running = _Running(bench, sealed, file, watcher, cancellation)
     watcher.see(
         SweepStarted(
             generation=plan.generation,
             cells=len(plan.cells),
+            reused=len(plan.cells) - len(plan.paid),
             tasks=len(plan.tasks),
             arms=plan.arms,
             plan=bench.plan,
@@ -76,9 +89,10 @@ class _Running:
     """What changes while a sweep runs: the rows so far, the breaker's count, how many cells are at work."""
 
     def __init__(
-        self, bench: Workbench, plan: Plan, file: RowFile, watcher: Watcher, cancellation: Cancellation
+        self, bench: Workbench, sealed: Sealed, file: RowFile, watcher: Watcher, cancellation: Cancellation
     ) -> None:
-        self._bench, self._plan, self._file = bench, plan, file
+        self._bench, self._plan, self._file = bench, sealed.plan, file
+        self._prior = sealed.rows
         self._watcher, self._cancellation = watcher, cancellation
         self._breaker = Breaker(bench.config.breaker)
         self._lock = threading.Lock()
@@ -87,7 +101,11 @@ class _Running:
         self.rows: list[Row] = []
 
     def work(self, cell: Cell) -> list[Row]:
-        """All attempts of a cell; the last one counts."""
+        """All attempts of a cell; the last one counts. An earlier row that stands for it is its only one."""
+        source = self._plan.source(cell)
+        if source.kind == "reused":
+            self._watcher.see(CellStarted(cell=printable(cell.name)))
+            return [adopt(self._prior[str(source.row)], identity(self._bench, cell, 0))]
         with self._lock:
             neighbours = self._at_work
             self._at_work += 1
@@ -104,7 +122,8 @@ class _Running:
             self._file.append(row)
         self.rows += attempts
         self._done += 1
-        self._watcher.see(_finished(cell, attempts[-1], self._done, len(self._plan.cells)))
+        kind = self._plan.source(cell).kind
+        self._watcher.see(_finished(cell, attempts[-1], kind, (self._done, len(self._plan.cells))))
         if self._breaker.take(attempts[-1]):
             self._cancellation.cancel("breaker")
 
@@ -139,11 +158,12 @@ def _nondeterministic(row: Row, differing: str) -> Row:
     return structs.replace(row, outcome=broken, score=None)
 
 
-def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
+def _finished(cell: Cell, row: Row, source: Kind, progress: tuple[int, int]) -> CellFinished:
     return CellFinished(
         cell=printable(cell.name),
         task=printable(cell.task),
         arm=cell.arm,
+        source=source,
         status=row.outcome.status,
         kind=row.outcome.kind,
         resolved=row.outcome.resolved,
@@ -151,8 +171,8 @@ def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
         cost_usd=row.usage.cost_usd,
         seconds=row.timings.total,
         detail=printable(row.outcome.detail),
-        done=done,
-        cells=cells,
+        done=progress[0],
+        cells=progress[1],
     )
 
 
@@ -163,8 +183,10 @@ def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Itera
     """
     over = threading.Event()
 
+    needed = {cell.task for cell in plan.paid}
+
     def build() -> None:
-        for task in plan.tasks:
+        for task in (task for task in plan.tasks if task in needed):
             if over.is_set() or cancellation.cancelled:
                 return
             try:
@@ -184,7 +206,7 @@ def _prefetch(bench: Workbench, plan: Plan, cancellation: Cancellation) -> Itera
 
 
 def _shown_assets(bench: Workbench, plan: Plan, task: Task) -> Iterator[Derived]:
-    """The derived assets that planned cells of the task are shown."""
-    for arm in (bench.arms[name] for name in plan.arms):
-        if works_on(arm.spec, task):
-            yield from derived_assets(arm, task)
+    """The derived assets that cells of the task are shown, if they are measured."""
+    shown = {cell.arm for cell in plan.paid if cell.task == task.id}
+    for arm in (bench.arms[name] for name in plan.arms if name in shown):
+        yield from derived_assets(arm, task)

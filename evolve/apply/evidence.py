@@ -13,7 +13,7 @@ from bench.skills import Skill, combined_digest, required_arms, stack_overlays
 from evolve.apply.problems import Problem
 from evolve.apply.promoted import PromotedGeneration, PromotedRun
 from evolve.errors import PromotionError
-from evolve.gate import Evidence, collect_evidence, digest_rows, recompute
+from evolve.gate import Evidence, collect_evidence, digest_rows, recompute, with_drift
 
 LIFETIME = timedelta(days=90)
 TOLERANCE = timedelta(minutes=5)
@@ -118,7 +118,7 @@ def _collected(config: Config, generation: PromotedGeneration) -> Evidence:
     }
     _check_facts(config, generation, {fact[:3] for fact in facts})
     arms = {name: config.arms[name] for name in required_arms(config.arms, generation.overlay.touched)}
-    return collect_evidence(
+    evidence = collect_evidence(
         generation.rows,
         tasks=facts,
         pairs=[(str(arm.candidate_of), name) for name, arm in arms.items() if arm.role == "candidate"],
@@ -127,6 +127,7 @@ def _collected(config: Config, generation: PromotedGeneration) -> Evidence:
         stopped=stated.stopped,
         split=stated.split,
     )
+    return with_drift(evidence, stated.drift)
 
 
 def _check_facts(
@@ -188,9 +189,10 @@ def _time_problems(generation: PromotedGeneration, run: str, now: datetime) -> I
             f"{generation.folder}: its evidence is from the future ({made:%Y-%m-%d %H:%M} UTC)",
             "set the clock of this machine, or of the one that measured",
         )
-    if now > made + LIFETIME:
+    oldest = min([made, *(row.reuse.measured_at for row in generation.rows if row.reuse)])
+    if now > oldest + LIFETIME:
         yield Problem(
-            f"{generation.folder}: its evidence expired: it is from {made:%Y-%m-%d}, and models, agents and "
+            f"{generation.folder}: its evidence expired: it is from {oldest:%Y-%m-%d}, and models, agents and "
             f"harnesses change; it counts for {LIFETIME.days} days",
             f"measure again: {measure_again(run)}",
         )

@@ -1,6 +1,6 @@
 """Policies, evidence, verdicts."""
 
-from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows
+from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
 from evolve.gate.model import (
     ArmEvidence,
     Decision,
@@ -54,5 +54,6 @@ __all__ = [
     "promotion_schema",
     "read_promotion",
     "recompute",
+    "with_drift",
     "write_promotion",
 ]
