@@ -21,11 +21,11 @@ Compared = tuple[Row, Row]  # the earlier row, the fresh one of its canary
 
 
 class Pair(Struct, frozen=True, array_like=True):
-    """A cell of the pool: what was measured of it first, what its latest canary gave, how often it was measured again."""
+    """A cell of the pool: what was measured of it first, what its latest canary gave, and before which look that was."""
 
     first: float
     latest: float
-    times: int
+    look: int
 
 
 class Pool(Struct, frozen=True, kw_only=True):
@@ -147,8 +147,8 @@ def _taken(pool: Pool | None, compared: Sequence[Compared]) -> Pool:
     pairs = dict(pool.pairs)
     for earlier, fresh in compared:
         key = key_digest(reuse_key(fresh))
-        known = pairs.get(key) or Pair(value_of(earlier), 0.0, 0)
-        pairs[key] = Pair(known.first, value_of(fresh), known.times + 1)
+        first = pairs[key].first if key in pairs else value_of(earlier)
+        pairs[key] = Pair(first, value_of(fresh), pool.looks + 1)
     return structs.replace(pool, pairs=pairs)
 
 

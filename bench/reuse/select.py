@@ -38,11 +38,12 @@ def with_canaries(
     selection: Selection,
     share: float,
     seed: str,
-    times: Callable[[Wanted], int] = lambda _: 0,
+    last: Callable[[Wanted], int] = lambda _: 0,
 ) -> Selection:
     """The same with a seeded share of each arm's reusable cells, at least one, measured again; none for a share of 0.
 
-    Chance chooses among the cells that were measured again the fewest `times`: so all of them get their turn.
+    Chance chooses among the cells that were measured again the longest ago (`last` grows with time), so that all
+    of them get their turn: drift is then looked for everywhere after 1/share generations.
     """
     if share <= 0:
         return selection
@@ -53,7 +54,7 @@ def with_canaries(
     chosen: set[int] = set()
     for arm, indices in reusable.items():
         random.Random(f"{seed}/{arm}").shuffle(indices)  # noqa: S311 - a seeded choice, no secret
-        indices.sort(key=lambda index: times(wanted[index]))
+        indices.sort(key=lambda index: last(wanted[index]))
         chosen.update(indices[: max(1, round(share * len(indices)))])
     sources = (
         structs.replace(source, kind="canary") if index in chosen else source

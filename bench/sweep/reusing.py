@@ -91,13 +91,13 @@ def _selected(
     wanted = _wanted(bench, plan, _templates(bench, plan, prior, cancellation))
     limits = Limits(now=datetime.now(UTC), max_age_days=reuse.max_age_days, retired=retired_classes(drift))
     selection = select(wanted, prior.rows, prior.plan, limits, store.damage)
-    times = {key: pair.times for key, pair in drift.pool.pairs.items()} if drift.pool else {}
+    looks = {key: pair.look for key, pair in drift.pool.pairs.items()} if drift.pool else {}
     return with_canaries(
         wanted,
         selection,
         reuse.canaries,
         f"{ground.config.seed}/{prior.plan}",
-        lambda cell: times.get(key_digest(cell.key), 0) if times and cell.key else 0,
+        lambda cell: looks.get(key_digest(cell.key), 0) if looks and cell.key else 0,
     )
 
 
