@@ -7,7 +7,7 @@ import pytest
 
 for folder in ("results", "cells"):
     sys.path.insert(0, str(Path(__file__).parents[1] / folder))
-pytest.register_assert_rewrite("cell_project")
+pytest.register_assert_rewrite("cell_project", "reusing")
 
 from cell_project import CellProject  # noqa: E402 - its asserts are to explain themselves
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
-from row_builders import make_row
 
 from bench.results import Artifact, Damage, Row, reuse_key
 from bench.reuse import Limits, Selection, Source, Wanted, select

@@ -39,7 +39,9 @@ def named(row: Row, number: int) -> Row:
     return structs.replace(row, identity=structs.replace(row.identity, task=f"task-{number}"))
 
 
-def judged(before: DriftState, *pairs: tuple[Row, Row], complete: bool = True, deterministic: bool = False) -> DriftFile:
+def judged(
+    before: DriftState, *pairs: tuple[Row, Row], complete: bool = True, deterministic: bool = False
+) -> DriftFile:
     return judge_drift(before, pairs, now=NOW, deterministic=deterministic, complete=complete)
 
 
@@ -51,7 +53,9 @@ def got_worse(count: int) -> list[tuple[Row, Row]]:
 def test_the_sign_test_is_exact_and_does_not_know_a_direction(ups: int, downs: int) -> None:
     total = ups + downs
     extreme = max(ups, downs)
-    both = sum(math.comb(total, count) for count in range(total + 1) if count >= extreme or count <= total - extreme)
+    both = sum(
+        math.comb(total, count) for count in range(total + 1) if count >= extreme or count <= total - extreme
+    )
     assert sign_test(ups, downs) == min(Fraction(1), Fraction(both, 2**total)) == sign_test(downs, ups)
 
 
@@ -138,7 +142,9 @@ def test_time_is_no_difference_of_a_deterministic_agent() -> None:
         (make_row(kind="verify-failed", hidden_command="x"), 0.0),
     ],
 )
-def test_what_is_compared_is_the_score_of_a_review_or_whether_the_cell_was_resolved(row: Row, value: float) -> None:
+def test_what_is_compared_is_the_score_of_a_review_or_whether_the_cell_was_resolved(
+    row: Row, value: float
+) -> None:
     assert value_of(row) == value
 
 
@@ -212,7 +218,9 @@ def found_within(worse_from: int, generations: int, seeds: range) -> float:
     """The share of campaigns in which drift is found in time."""
     found = 0
     for seed in seeds:
-        first = next((each for each in campaign(Model(seed), seed, worse_from) if each >= worse_from), GENERATIONS)
+        first = next(
+            (each for each in campaign(Model(seed), seed, worse_from) if each >= worse_from), GENERATIONS
+        )
         found += first < worse_from + generations
     return found / len(seeds)
 

@@ -200,7 +200,9 @@ def test_every_cell_gets_its_turn_before_one_is_measured_again_twice() -> None:
     last: dict[str, int] = {}
     turns: list[frozenset[str]] = []
     for look in range(1, 11):
-        canaries = with_canaries(asked, selection, 0.2, str(look), lambda cell: last.get(cell.task, 0)).sources
+        canaries = with_canaries(
+            asked, selection, 0.2, str(look), lambda cell: last.get(cell.task, 0)
+        ).sources
         again = [cell.task for cell, source in zip(asked, canaries, strict=True) if source.kind == "canary"]
         last |= dict.fromkeys(again, look)
         turns.append(frozenset(again))
