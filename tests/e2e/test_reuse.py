@@ -90,7 +90,8 @@ def test_explain_refuses_what_it_cannot_find(project: Path) -> None:
     for arguments in ((done["run"], "--cell", "none/such/0"), ("20990101T",), (f"{done['run']}/gen-9",)):
         refused = run("evolve", "reuse", "explain", *arguments, folder=project)
         assert refused.code == 2
-        assert refused.err.startswith("error: ")
+        assert "error: " in refused.err
+        assert "Traceback" not in refused.err
 
 
 class Moody:
@@ -137,7 +138,7 @@ def test_a_model_that_changed_behind_its_id_is_drift_and_its_rows_are_never_reus
     assert quiet["drift"] is None
     assert quiet["reused"] > 0
 
-    moody.answer("request_changes")
+    moody.answer("comment")
     found = moody.evolve(3)
     drifted = of_first(found)
     assert re.search(r"\d+ got worse and 0 better", drifted["drift"])
@@ -161,7 +162,7 @@ def test_a_model_that_changed_behind_its_id_is_drift_and_its_rows_are_never_reus
 
 def test_one_other_answer_of_an_agent_that_calls_itself_deterministic_is_drift(moody: Moody) -> None:
     moody.evolve(1, "agent.options.deterministic=true")
-    moody.answer("request_changes")
+    moody.answer("comment")
     drifted = of_first(moody.evolve(2, "agent.options.deterministic=true", "reuse.canaries=0.1"))
     assert "declares itself deterministic" in drifted["drift"]
     assert drifted["decision"] == "insufficient_evidence"
@@ -169,7 +170,7 @@ def test_one_other_answer_of_an_agent_that_calls_itself_deterministic_is_drift(m
 
 def test_a_changed_version_or_program_is_a_miss_and_no_drift(moody: Moody) -> None:
     moody.evolve(1)
-    moody.answer("request_changes")
+    moody.answer("comment")
     version = moody.evolve(2, "agent.options.version='2'")
     assert {source["field"] for source in sources(version)} == {"identity.agent_version"}
     moody.program("review('approve')\n")

@@ -37,7 +37,7 @@ class Reusing:
     @property
     def folder(self) -> Path:
         """The folder of the newest run."""
-        return sorted(path for path in (self.project.root / "runs").iterdir() if path.name[:2] == "20")[-1]
+        return max(path for path in (self.project.root / "runs").iterdir() if path.name[:2] == "20")
 
     @property
     def sources(self) -> Sequence[dict[str, Any]]:

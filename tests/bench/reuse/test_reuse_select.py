@@ -1,7 +1,9 @@
 """Which earlier row stands for a cell: the one of which everything that the measurement depends on is the same."""
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -195,14 +197,16 @@ def test_without_a_share_there_are_no_canaries() -> None:
     assert with_canaries(asked, selection, 0, "") == selection
 
 
+def look_of(last: Mapping[str, int], cell: Wanted) -> int:
+    return last.get(cell.task, 0)
+
+
 def test_every_cell_gets_its_turn_before_one_is_measured_again_twice() -> None:
     asked, selection = chosen(many(1, 10))
     last: dict[str, int] = {}
     turns: list[frozenset[str]] = []
     for look in range(1, 11):
-        canaries = with_canaries(
-            asked, selection, 0.2, str(look), lambda cell: last.get(cell.task, 0)
-        ).sources
+        canaries = with_canaries(asked, selection, 0.2, str(look), partial(look_of, last)).sources
         again = [cell.task for cell, source in zip(asked, canaries, strict=True) if source.kind == "canary"]
         last |= dict.fromkeys(again, look)
         turns.append(frozenset(again))
