@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from many_cells import in_bubblewrap, on_the_host
+from many_prior_rows import of_earlier_rows
 from many_rows import from_rows_to_a_verdict
 from measuring import Line
 from repository_cost import on_a_repository
@@ -28,6 +29,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "bubblewrap": in_bubblewrap,
     "repository": on_a_repository,
     "rows": from_rows_to_a_verdict,
+    "reuse": of_earlier_rows,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)
