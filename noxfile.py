@@ -10,7 +10,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
 # An interpreter that is not installed is a printed skip in the summary, here and in CI alike.
 nox.options.error_on_missing_interpreters = False
-# not among them: `perf`, whose ratios need a quiet machine, and `slow`
+# not among them: `perf`, whose ratios need a quiet machine, `campaign` and `slow`
 nox.options.sessions = ["lint", "types", "schemas", "conf", "tests", "e2e", "build"]
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -109,6 +109,13 @@ def perf(session: nox.Session) -> None:
     """Ratios against baselines measured in the same run, as a table."""
     session.install(*TESTING, ".")
     session.run("python", "tests/perf/table.py", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def campaign(session: nox.Session) -> None:
+    """Ten rejected generations on `wild`: the sessions paid with and without reuse, as a table."""
+    session.install(".[wild]")
+    session.run("python", "tests/campaign/campaign.py", *session.posargs)
 
 
 @nox.session(python=MAIN)

@@ -28,11 +28,13 @@ from bench.sweep import (
     open_ground,
     paying_campaign,
     read_plan,
+    read_sealed,
     refuse_changed,
     refuse_solved,
     seal_plan,
     sweep_on,
     sweep_report,
+    with_reuse,
 )
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted, Watcher
@@ -48,8 +50,11 @@ class BenchSummary(Struct, frozen=True, kw_only=True):
     folder: str
     report: str
     cells: int
+    paid: int
+    reused: int
     rows: int
     stopped: str | None
+    drift: str | None
     code: int
 
 
@@ -65,8 +70,11 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
-        plan = seal_plan(ground, selected, 0, None)
-        costs = expect_costs(ground, plan.cells)
+        arms = make_arms(ground, selected, canonical)
+        sealed = with_reuse(ground, seal_plan(ground, selected, 0, None), arms, cancellation)
+        for note in sealed.notes:
+            say(f"note: {note}")
+        costs = expect_costs(ground, sealed.plan.paid)
         if costs.paid and not confirmed(loaded.config, costs.sentence(), cancellation):
             return ExitCode.INTERRUPTED
         with (
@@ -77,11 +85,9 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             with removed_if_refused(run):
                 loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
-            with removed_if_refused(run):
-                arms = make_arms(ground, selected, canonical)
-            result = measure_plan(ground, plan, arms, run, run.path, watcher, cancellation)
-            code = _close(hold, watcher, ground, plan, result)
-    _print(options, run, plan, result, code)
+            result = measure_plan(ground, sealed, arms, run, run.path, watcher, cancellation)
+            code = _close(hold, watcher, ground, sealed.plan, result)
+    _print(options, run, sealed.plan, result, code)
     return code
 
 
@@ -103,7 +109,7 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
         watcher.see(_started(run, root, config))
         arms = make_arms(ground, selected, canonical_skills(config, root))
         refuse_changed(ground, plan, arms, run.path)
-        result = sweep_on(ground, plan, arms, run, run.path, watcher, cancellation)
+        result = sweep_on(ground, read_sealed(run.path, plan), arms, run, run.path, watcher, cancellation)
         code = _close(hold, watcher, ground, plan, result)
     _print(options, run, plan, result, code)
     return code
@@ -139,8 +145,11 @@ def _print(
         folder=str(run.path),
         report=str(report),
         cells=len(plan.cells),
+        paid=len(plan.paid),
+        reused=len(plan.cells) - len(plan.paid),
         rows=len({row.key for row in result.rows}),
         stopped=result.stopped,
+        drift=result.drift,
         code=int(code),
     )
     if options.json:

@@ -17,6 +17,7 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve apply RUN              take over what a run promoted; --dry-run shows it, --revert takes it back
   evolve runs list|show RUN|prune
                                 what is there, how far a run is (--follow), what may go
+  evolve reuse explain RUN      from where each row of a run came, or why its cell had to be measured
   evolve config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
@@ -51,6 +52,10 @@ The runs of a project, those of `evolve` and those of `bench`.
   prune --keep N      remove all but the newest N; or --older-than DAYS. A run in progress stays, and one whose
                       promotion was not applied, unless --force. Their artifacts go with: bench store gc"""
 
+_REUSE = """\
+From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
+the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point; returns the exit code."""
@@ -81,6 +86,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_config import show_config  # noqa: PLC0415
 
         return show_config(options, root, "evolve")
+    if command == "reuse":
+        from evolve.cli_reuse import explain  # noqa: PLC0415
+
+        return explain(options, root, say)
     from evolve import run  # noqa: PLC0415
 
     return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
@@ -138,6 +147,16 @@ def _runs_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _reuse_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve reuse", _REUSE, overrides=False)
+    parser.add_argument("action", choices=["explain"], help="explain: say it cell by cell")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; also RUN/gen-N"
+    )
+    parser.add_argument("--cell", metavar="TASK/ARM/REPEAT", help="only this cell, its values in full")
+    return parser
+
+
 def _config_parser() -> argparse.ArgumentParser:
     from bench.cli_config import add_config_arguments  # noqa: PLC0415
 
@@ -153,5 +172,6 @@ _COMMANDS = {
     "resume": _resume_parser,
     "topup": _topup_parser,
     "runs": _runs_parser,
+    "reuse": _reuse_parser,
     "config": _config_parser,
 }

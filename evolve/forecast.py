@@ -1,20 +1,28 @@
 """What a run is about to do, known before anything is proposed or paid."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from bench.cancellation import Cancellation
 from bench.errors import ConfigError
-from bench.sweep import Ground, expect_costs, seal_plan
+from bench.reuse import MISSES
+from bench.skills import Skill
+from bench.sweep import Ground, Plan, expect_costs, make_arms, seal_plan, with_reuse
 from evolve.gate import Policy
+
+_ANY = "any"  # the overlay that will be proposed: no earlier row is of it
+_MOST_REASONS = 5
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
     """An upper bound on cells and sessions per generation, what they cost, and what the design can detect.
 
-    Costs are in dollars and of one generation, but `cost_at_most`, which the budget allows the whole run; `wall` are
-    the expected seconds of one generation. Null is unknown, or no limit.
+    Of the cells, `reusable` have an earlier row; `canaries` of them are measured again all the same. The sessions
+    are those that are paid. `misses` counts why the other cells have no such row. Costs are in dollars and of one
+    generation, but `cost_at_most`, which the budget allows the whole run; `wall` are the expected seconds of one
+    generation. Null is unknown, or no limit.
     """
 
     suite: str
@@ -26,6 +34,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
     generations: int
     cells: int
     sessions: int
+    reusable: int
+    canaries: int
+    reuse_from: str | None
+    misses: dict[str, int]
     cost_usd: float | None
     cost_low: float | None
     cost_high: float | None
@@ -37,12 +49,17 @@ class Forecast(Struct, frozen=True, kw_only=True):
     detects: str
 
 
-def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
+def make_forecast(
+    ground: Ground, policy: Policy, split: str, incumbents: Mapping[str, Skill], cancellation: Cancellation
+) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
     cells come on top. ConfigError when the policy would count no task at all.
     """
     config = ground.config
-    plan = seal_plan(ground, tuple(config.arms), 0, "any")
+    selected = tuple(config.arms)
+    drafted = seal_plan(ground, selected, 0, _ANY)
+    arms = make_arms(ground, selected, incumbents, incumbents, _ANY)
+    plan = with_reuse(ground, drafted, arms, cancellation).plan
     planned = [task for task in ground.tasks if task.id in plan.tasks]
     counted = [task for task in planned if split in ("all", task.split)]
     if not counted:
@@ -60,7 +77,11 @@ def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
         repeats=repeats,
         generations=config.generations,
         cells=len(plan.cells),
-        sessions=sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.cells),
+        sessions=sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.paid),
+        reusable=len(plan.cells) - plan.counts()["fresh"],
+        canaries=plan.counts()["canary"],
+        reuse_from=plan.reuse_from,
+        misses=dict(plan.misses().most_common()),
         cost_usd=0.0 if costs.free else costs.usd.expected,
         cost_low=0.0 if costs.free else costs.usd.low,
         cost_high=0.0 if costs.free else costs.usd.high,
@@ -68,8 +89,22 @@ def make_forecast(ground: Ground, policy: Policy, split: str) -> Forecast:
         cost=costs.sentence(),
         wall=costs.wall,
         limits=costs.limits,
-        reuse="none: every cell is measured",
+        reuse=_reuse(plan),
         detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
+    )
+
+
+def _reuse(plan: Plan) -> str:
+    """What earlier rows save, in a sentence."""
+    counts = plan.counts()
+    if plan.reuse_from is None:
+        reason = next(iter(plan.sources)).reason
+        return (
+            f"none: every cell is measured ({MISSES[reason]})" if reason else "none: every cell is measured"
+        )
+    return (
+        f"{counts['reused'] + counts['canary']} cells have a row in {plan.reuse_from}; {counts['canary']} of them are "
+        f"measured again to notice drift, {counts['fresh']} have none"
     )
 
 
@@ -87,6 +122,7 @@ def forecast_lines(forecast: Forecast) -> Sequence[str]:
         f"cost: {forecast.cost}; reuse: {forecast.reuse}",
         f"time: {_duration(forecast.wall)}",
         *(("limits: " + "; ".join(forecast.limits),) if forecast.limits else ()),
+        *_misses(forecast),
         f"can detect: {forecast.detects}",
     )
 
@@ -98,3 +134,13 @@ def _duration(seconds: float | None) -> str:
         if seconds is None
         else f"about {seconds / 60:.1f} min a generation"
     )
+
+
+def _misses(forecast: Forecast) -> Iterator[str]:
+    """Why cells have no earlier row, the most frequent reasons first."""
+    if forecast.reuse_from is None or not forecast.misses:
+        return
+    shown = list(forecast.misses.items())[:_MOST_REASONS]
+    more = len(forecast.misses) - len(shown)
+    named = ", ".join(f"{count} {reason}" for reason, count in shown)
+    yield f"no earlier row: {named}{f' and {more} more reasons' if more else ''}"

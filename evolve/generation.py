@@ -31,12 +31,15 @@ from bench.sweep import (
     SweepResult,
     make_arms,
     measure_plan,
+    read_drift,
+    read_sealed,
     refuse_changed,
     seal_plan,
     sweep_on,
     sweep_report,
+    with_reuse,
 )
-from bench.watch import GenerationStarted, VerdictReached, Watcher
+from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.begun import Begun
 from evolve.gate import (
     Evidence,
@@ -48,6 +51,7 @@ from evolve.gate import (
     foreign_faults,
     promotion_document,
     unpaired_faults,
+    with_drift,
     write_promotion,
 )
 from evolve.promoted import expected_rows
@@ -56,12 +60,15 @@ from evolve.words import SENTENCES
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """What one generation came to. `base` are the incumbents' skills, `skills` the candidate's;
-    `champion` is its overlay with all those that the incumbents hold; `code` is what the command would exit with.
+    """What one generation came to. `paid` of its cells were measured, for the `reused` ones earlier rows stand; `base`
+    are the incumbents' skills, `skills` the candidate's; `champion` is its overlay with all those that the incumbents
+    hold; `code` is what the command would exit with.
     """
 
     number: int
-    cells: int
+    paid: int
+    reused: int
+    drift: str | None
     folder: Path
     proposal: Proposal
     overlay: Overlay
@@ -103,10 +110,13 @@ def run_generation(
     ground, folder = conditions.ground, conditions.run.generation(number)
     overlay = _freeze(proposal, folder, ground, standing.incumbents)
     attempt = _attempt(conditions, proposal, overlay, standing)
-    plan = seal_plan(ground, attempt.selected, number, overlay.digest, spent, attempt.proposed)
-    _announce(conditions, number, attempt)
+    drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
+    sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation, spent)
+    _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
-    return _decide(conditions, plan, folder, attempt, measure_plan(ground, plan, attempt.arms, *sweep))
+    return _decide(
+        conditions, sealed.plan, folder, attempt, measure_plan(ground, sealed, attempt.arms, *sweep)
+    )
 
 
 def resume_generation(
@@ -125,12 +135,14 @@ def resume_generation(
             "  put them back, or start a new run: rows that still hold are reused"
         )
     if begun.judged and not again:
-        result = SweepResult(read_rows(folder / "results.jsonl")[0], None)
+        rows, drift = read_rows(folder / "results.jsonl")[0], read_drift(folder)
+        result = SweepResult(rows, None, drift=drift)
         return _decide(conditions, plan, folder, attempt, result, judged=True)
     _announce(conditions, plan.generation, attempt)
     refuse_changed(ground, plan, attempt.arms, folder)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
-    return _decide(conditions, plan, folder, attempt, sweep_on(ground, plan, attempt.arms, *sweep))
+    sealed = read_sealed(folder, plan)
+    return _decide(conditions, plan, folder, attempt, sweep_on(ground, sealed, attempt.arms, *sweep))
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):
@@ -163,10 +175,12 @@ def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, stand
     )
 
 
-def _announce(conditions: Conditions, number: int, attempt: _Attempt) -> None:
+def _announce(conditions: Conditions, number: int, attempt: _Attempt, notes: Sequence[str] = ()) -> None:
     conditions.watcher.see(
         GenerationStarted(generation=number, idea=attempt.proposal.idea, overlay=attempt.overlay.digest)
     )
+    for note in notes:
+        conditions.watcher.see(Noted(message=note))
 
 
 def _decide(
@@ -182,7 +196,9 @@ def _decide(
     evidence = _evidence(conditions, plan, result)
     generation = Generation(
         number=plan.generation,
-        cells=len(plan.cells),
+        paid=len(plan.paid),
+        reused=len(plan.cells) - len(plan.paid),
+        drift=result.drift,
         folder=folder,
         proposal=attempt.proposal,
         overlay=attempt.overlay,
@@ -225,7 +241,7 @@ def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Eviden
     ground, arms = conditions.ground, conditions.ground.config.arms
     pairs = [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
     _check_rows(conditions, plan, result, pairs)
-    return collect_evidence(
+    evidence = collect_evidence(
         result.rows,
         tasks=[
             (task.id, task.class_, task.split, task.critical)
@@ -238,6 +254,7 @@ def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Eviden
         stopped=result.stopped,
         split=ground.config.promotion.split if ground.config.promotion else "all",
     )
+    return with_drift(evidence, result.drift)
 
 
 def _check_rows(

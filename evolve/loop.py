@@ -44,7 +44,7 @@ def run_generations(
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
     for number in range(1, generations + 1):
         try:
-            spent = sum(each.cells for each in done)
+            spent = sum(each.paid for each in done)
             generation = _generation(conditions, proposer, number, Standing(incumbents, champion), spent)
         except BudgetExhausted as error:
             if not done:

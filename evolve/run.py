@@ -34,13 +34,15 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
     proposing, promotion = deciding(loaded.config)
-    _remark(create_proposer(proposing, root), canonical_skills(loaded.config, root), say)
+    canonical = canonical_skills(loaded.config, root)
+    _remark(create_proposer(proposing, root), canonical, say)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
-        forecast = make_forecast(ground, load_policy(promotion), promotion.split)
+        policy = load_policy(promotion)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation)
     if options.json:
         print_json(forecast)
     else:
@@ -67,7 +69,8 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
-        forecast = make_forecast(ground, policy, promotion.split)
+        incumbents = canonical if start is None else apply_overlay(canonical, start)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation)
         for line in forecast_lines(forecast):
             say(line)
         if forecast.cost_high != 0 and not confirmed(loaded.config, forecast.cost, cancellation):

@@ -9,12 +9,14 @@ from bench.gateway import Script
 from bench.generated_schema import generated_schema, write_schemas
 from bench.project import Holder
 from bench.results import row_schema
+from bench.reuse import DriftFile
 from bench.run import BenchSummary
 from bench.scoring import review_schema
 from bench.spend import spend_schema
 from bench.sweep import Plan
 from bench.watch import Event
 from evolve.apply import apply_schemas
+from evolve.cli_reuse import ReuseExplanation
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
 from evolve.runs import PruneReport, RunList, RunState
@@ -30,6 +32,8 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "forecast": generated_schema(Forecast, "forecast"),
         "plan": generated_schema(Plan, "plan"),
         "promotion": promotion_schema(),
+        "reuse-explanation": generated_schema(ReuseExplanation, "reuse-explanation"),
+        "drift": generated_schema(DriftFile, "drift"),
         "review": review_schema(),
         "row": row_schema(),
         "run-summary": generated_schema(RunSummary, "run-summary"),

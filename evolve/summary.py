@@ -26,6 +26,9 @@ class GenerationSummary(Struct, frozen=True, kw_only=True):
     generation: int
     idea: str
     overlay: str
+    paid: int
+    reused: int
+    drift: str | None
     decision: Decision
     reasons: tuple[str, ...]
     report: str
@@ -78,6 +81,8 @@ def generation_lines(generation: Generation) -> list[str]:
     verdict = generation.verdict
     lines = ["", f"generation {generation.number}, idea {generation.proposal.idea!r}"]
     lines += [SENTENCES[verdict.decision]]
+    if generation.reused:
+        lines += [f"  {generation.paid} cells were measured; earlier rows stand for {generation.reused} more"]
     lines += [f"  - {reason}" for reason in verdict.reasons[:MOST_REASONS]]
     if len(verdict.reasons) > MOST_REASONS:
         lines += [f"  ({len(verdict.reasons) - MOST_REASONS} more reasons in the report)"]
@@ -132,6 +137,9 @@ def _of_generation(generation: Generation) -> GenerationSummary:
         generation=generation.number,
         idea=generation.proposal.idea,
         overlay=generation.overlay.digest,
+        paid=generation.paid,
+        reused=generation.reused,
+        drift=generation.drift,
         decision=generation.verdict.decision,
         reasons=generation.verdict.reasons,
         report=str(generation.folder / "report.md"),

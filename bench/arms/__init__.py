@@ -5,12 +5,13 @@ from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded,
 from bench.arms.looking import Look
 from bench.arms.model import Cell, Turn
 from bench.arms.places import Place
-from bench.arms.provenance import harness_digest
+from bench.arms.provenance import NOT_BUILT, harness_digest, identity, provenance
 from bench.arms.session import check_place, confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, SessionMemory, TemplateSource, Workbench
 
 __all__ = [
+    "NOT_BUILT",
     "STOP_CAUSES",
     "Arm",
     "Cell",
@@ -31,8 +32,10 @@ __all__ = [
     "dependency_mounts",
     "derived_assets",
     "harness_digest",
+    "identity",
     "limits_of",
     "measure",
     "open_journal",
+    "provenance",
     "same_measurement",
 ]

@@ -54,6 +54,7 @@ def provenance(bench: Workbench, arm: Arm, task: Task, template: Template | None
         skill=combined_digest(arm.skills) if arm.skills else None,
         overlay=arm.overlay,
         plugin=combined_digest(arm.skills) if arm.spec.family else None,
+        tools=arm.tools,
         agent=bench.agent.digest,
         harness=bench.harness,
         sandbox=digest_json(dict(bench.sandbox.describe())),

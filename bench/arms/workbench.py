@@ -40,13 +40,17 @@ class SessionMemory(Protocol):
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """One arm, ready to be measured: its specification, the skills it loads, its prompts' texts by session."""
+    """One arm, ready to be measured: its specification, the skills it loads, its prompts' texts by session.
+
+    `tools` is the digest of the files that its tools show, null where there are none; "" is unknown.
+    """
 
     name: str
     spec: ArmSpec
     skills: Mapping[str, Skill]
     prompts: Mapping[str, str]
     overlay: str | None
+    tools: str | None = None
     configuration: str
 
 

@@ -1,6 +1,6 @@
 """A project on disk: the embedded starter, and the folders of its runs."""
 
-from bench.project.finding import find_project, find_run
+from bench.project.finding import find_project, find_run, split_generation
 from bench.project.lock import (
     LOCK,
     Hold,
@@ -13,7 +13,15 @@ from bench.project.lock import (
     start_run,
     use_store,
 )
-from bench.project.runs import RUNS, RunFolder, create_run, list_runs, remove_folder, removed_if_refused
+from bench.project.runs import (
+    RUNS,
+    RunFolder,
+    create_run,
+    list_runs,
+    objects_of,
+    remove_folder,
+    removed_if_refused,
+)
 from bench.project.starter import STARTER_TAG, unpack_starter
 
 __all__ = [
@@ -29,11 +37,13 @@ __all__ = [
     "find_run",
     "hold_run",
     "list_runs",
+    "objects_of",
     "own_store",
     "read_holder",
     "refuse_in_progress",
     "remove_folder",
     "removed_if_refused",
+    "split_generation",
     "start_run",
     "unpack_starter",
     "use_store",

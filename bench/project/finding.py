@@ -28,6 +28,12 @@ def find_project(run: str, explicit: str | None, here: Path) -> Path:
     return root
 
 
+def split_generation(name: str) -> tuple[str, int | None]:
+    """RUN/gen-N as run and number; the number is None where no generation is named."""
+    run, _, number = name.rstrip("/").rpartition("/gen-")
+    return (run, int(number)) if run and number.isdecimal() else (name.rstrip("/"), None)
+
+
 def find_run(root: Path, name: str) -> RunFolder:
     """The run of this id, the only one whose id begins so, or the one in this folder. RunError lists what there is."""
     runs = list_runs(root)

@@ -40,6 +40,11 @@ class RunFolder(Struct, frozen=True):
         return folder
 
 
+def objects_of(root: Path) -> Path:
+    """The object store of a project."""
+    return root / RUNS / "objects"
+
+
 def create_run(root: Path, configuration: str) -> RunFolder:
     """A fresh run folder below the project's root, named by time, configuration and chance."""
     runs = root / RUNS

@@ -9,7 +9,7 @@ from bench.results.aggregate import (
     latest_attempts,
 )
 from bench.results.health import ArmHealth, State, StopCause, exit_code, health
-from bench.results.report import Report, ReportSpend, ReportVerdict, SpendLine, render_report
+from bench.results.report import Report, ReportReuse, ReportSpend, ReportVerdict, SpendLine, render_report
 from bench.results.row import (
     KINDS_OF_STATUS,
     SCHEMA_VERSION,
@@ -20,13 +20,17 @@ from bench.results.row import (
     Outcome,
     Provenance,
     Reused,
+    ReuseKey,
     Row,
     Status,
     Timings,
+    class_fields,
+    class_of,
     reuse_fields,
     reuse_key,
+    reuse_values,
 )
-from bench.results.rows import RowFile, read_rows
+from bench.results.rows import RowFile, read_every_row, read_rows
 from bench.results.savings import Saving, median_saving, percent_saved
 from bench.results.schema import row_schema
 from bench.results.store import Damage, ObjectStore
@@ -45,8 +49,10 @@ __all__ = [
     "Outcome",
     "Provenance",
     "Report",
+    "ReportReuse",
     "ReportSpend",
     "ReportVerdict",
+    "ReuseKey",
     "Reused",
     "Row",
     "RowFile",
@@ -58,6 +64,8 @@ __all__ = [
     "Timings",
     "aggregate",
     "by_cell",
+    "class_fields",
+    "class_of",
     "exit_code",
     "health",
     "known_mean",
@@ -65,9 +73,11 @@ __all__ = [
     "latest_attempts",
     "median_saving",
     "percent_saved",
+    "read_every_row",
     "read_rows",
     "render_report",
     "reuse_fields",
     "reuse_key",
+    "reuse_values",
     "row_schema",
 ]

@@ -24,7 +24,8 @@ _EXIT_OF_STOP: dict[StopCause, ExitCode] = {
 class ArmHealth(Struct, frozen=True, kw_only=True):
     """One arm over all its fresh attempts: how many there were and were measured, what broke the others.
 
-    A stopped attempt says nothing about the arm and is no attempt here.
+    A stopped attempt says nothing about the arm and is no attempt here; a reused row says nothing about today's
+    environment and is none either.
     """
 
     arm: str
@@ -36,7 +37,7 @@ class ArmHealth(Struct, frozen=True, kw_only=True):
 
 
 def health(rows: Iterable[Row], arms: Mapping[str, Role]) -> tuple[ArmHealth, ...]:
-    """The health of each arm, in the order of `arms`; an arm without any row is UNKNOWN."""
+    """The health of each arm, in the order of `arms`; an arm without any fresh row is UNKNOWN."""
     rows = tuple(rows)
     return tuple(
         _arm_health(arm, role, [row for row in rows if row.identity.arm == arm]) for arm, role in arms.items()
@@ -55,7 +56,7 @@ def exit_code(healths: Sequence[ArmHealth], stop_cause: StopCause | None) -> Exi
 
 
 def _arm_health(arm: str, role: Role, rows: Sequence[Row]) -> ArmHealth:
-    attempted = [row for row in rows if row.outcome.status != "stopped"]
+    attempted = [row for row in rows if row.outcome.status != "stopped" and row.reuse is None]
     broken = Counter(str(row.outcome.kind) for row in attempted if row.outcome.status != "measured")
     measured = sum(row.outcome.status == "measured" for row in attempted)
     return ArmHealth(

@@ -43,6 +43,19 @@ class ReportSpend(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
+class ReportReuse(Struct, frozen=True, kw_only=True):
+    """Where the rows come from: how many cells were measured, measured again as canaries, or taken from the
+    generation `origin`; why the others were not; what the canaries showed.
+    """
+
+    origin: str
+    fresh: int
+    canaries: int
+    reused: int
+    misses: Mapping[str, int] = {}
+    drift: str | None = None
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
     is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the
@@ -58,6 +71,7 @@ class Report(Struct, frozen=True, kw_only=True):
     stopped: str | None = None
     alarms: tuple[str, ...] = ()
     spend: ReportSpend | None = None
+    reuse: ReportReuse | None = None
 
 
 class _Group(Struct, frozen=True):
@@ -81,6 +95,7 @@ def render_report(report: Report) -> str:
         _invoked(groups, report.health),
         _health(report.health),
         _spend(report.spend),
+        _reuse(report.reuse),
         _pairs("Not measured", ("what", "why"), report.skipped),
         _pairs("Provenance", ("what", "value"), report.provenance),
     )
@@ -239,7 +254,7 @@ def _invoked_line(arm: str, groups: Sequence[_Group]) -> tuple[str, ...]:
 
 
 def _health(arms: Sequence[ArmHealth]) -> Iterator[str]:
-    yield from ("## Health", "", "Whether something was measured at all, over every attempt.", "")
+    yield from ("## Health", "", "Whether something was measured at all, over every attempt of this run.", "")
     yield from _table(
         ("arm", "role", "state", "measured", "excluded by kind"),
         (
@@ -275,6 +290,25 @@ def _spend(spend: ReportSpend | None) -> Iterator[str]:
         ),
     )
     yield from ("", *(f"* {prose(note)}" for note in spend.notes)) if spend.notes else ()
+
+
+def _reuse(reuse: ReportReuse | None) -> Iterator[str]:
+    """Where the rows come from, where an earlier generation was looked at."""
+    if reuse is None:
+        return
+    yield from ("## Reuse", "")
+    yield (
+        f"{reuse.reused} rows are those of {code(reuse.origin)}; {reuse.canaries} more could be, but were measured "
+        f"again to notice drift; {reuse.fresh} had to be measured."
+    )
+    if reuse.drift:
+        yield from ("", f"* **Drift.** {prose(reuse.drift)}. Rows from before are not reused any more.")
+    if reuse.misses:
+        yield ""
+        yield from _table(
+            ("why no earlier row stands for a cell", "cells"),
+            ((code(reason), str(count)) for reason, count in reuse.misses.items()),
+        )
 
 
 def _pairs(title: str, head: tuple[str, str], pairs: Mapping[str, str]) -> Iterator[str]:

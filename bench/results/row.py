@@ -1,6 +1,8 @@
 """The row: the record of one cell, defined once. `schemas/row.schema.json` is generated from it."""
 
+from collections.abc import Callable
 from datetime import datetime
+from operator import attrgetter, itemgetter
 from typing import Annotated, Literal, get_type_hints
 
 from msgspec import Meta, Struct
@@ -14,9 +16,13 @@ SCHEMA_VERSION = 2  # 2: `reuse`; a row of version 1 was measured by its own run
 # whether a measurement depends on the field: an earlier row stands for a cell only if all such fields are equal
 _Depends = Meta(extra={"reuse": True})
 _Apart = Meta(extra={"reuse": False})
+# the same, and part of what measures: rows that agree in these fields are of one provenance class
+_Measures = Meta(extra={"reuse": True, "measures": True})
 _Text = Annotated[str, _Depends]
 _TextOrNone = Annotated[str | None, _Depends]
 _Number = Annotated[int, _Depends]
+
+ReuseKey = tuple[str | int | None, ...]
 
 Status = Literal["measured", "unusable", "failed", "stopped"]
 Kind = Literal[
@@ -54,10 +60,10 @@ class Identity(Struct, frozen=True, kw_only=True):
     generation: Annotated[int, _Apart]
     plan: Annotated[str, _Apart]
     attempt: Annotated[int, _Apart]
-    agent: _Text
-    agent_version: _Text
-    model: _TextOrNone
-    effort: _TextOrNone
+    agent: Annotated[str, _Measures]
+    agent_version: Annotated[str, _Measures]
+    model: Annotated[str | None, _Measures]
+    effort: Annotated[str | None, _Measures]
     seed: _Number
 
 
@@ -77,9 +83,10 @@ class Provenance(Struct, frozen=True, kw_only=True):
     skill: _TextOrNone
     overlay: _TextOrNone
     plugin: _TextOrNone
-    agent: _Text
-    harness: _Text
-    sandbox: _Text
+    tools: _TextOrNone = None
+    agent: Annotated[str, _Measures]
+    harness: Annotated[str, _Measures]
+    sandbox: Annotated[str, _Measures]
     configuration: _Text
 
 
@@ -185,24 +192,49 @@ class Row(Struct, frozen=True, kw_only=True):
 
 def reuse_fields() -> tuple[str, ...]:
     """The fields of a row, as `identity.task`, that its measurement depends on."""
-    return tuple(f"{part}.{name}" for part, name in _REUSE_FIELDS)
+    return _REUSE_FIELDS
 
 
-def reuse_key(row: Row) -> tuple[str | int | None, ...]:
+def reuse_key(row: Row) -> ReuseKey:
     """What the measurement of a row depends on, in the order of `reuse_fields`."""
-    return tuple(getattr(getattr(row, part), name) for part, name in _REUSE_FIELDS)
+    return reuse_values(row.identity, row.provenance)
 
 
-def _marked(part: str, struct: type[Struct]) -> tuple[tuple[str, str], ...]:
-    """The fields of a part of the row that are marked; TypeError for one that nobody marked either way."""
+def reuse_values(identity: Identity, provenance: Provenance) -> ReuseKey:
+    """The same of a row that is not measured yet."""
+    return _identity_values(identity) + _provenance_values(provenance)
+
+
+def class_fields() -> tuple[str, ...]:
+    """Those of `reuse_fields` that name what measures: agent, model, effort, harness, sandbox."""
+    return _CLASS_FIELDS
+
+
+def class_of(key: ReuseKey) -> ReuseKey:
+    """The provenance class of a key: the values of `class_fields`."""
+    return _class_values(key)
+
+
+def _marked(part: str, struct: type[Struct], mark: str) -> tuple[str, ...]:
+    """The fields of a part of the row with the mark, as `part.field`; TypeError for one that nobody marked at all."""
     marks = {
-        name: next((mark.extra["reuse"] for mark in getattr(hint, "__metadata__", ()) if mark.extra), None)
+        name: next((each.extra for each in getattr(hint, "__metadata__", ()) if each.extra), None)
         for name, hint in get_type_hints(struct, include_extras=True).items()
     }
-    unmarked = [name for name, mark in marks.items() if mark is None]
+    unmarked = [name for name, extra in marks.items() if extra is None]
     if unmarked:
         raise TypeError(f"say of {struct.__name__}.{unmarked[0]} whether a measurement depends on it")
-    return tuple((part, name) for name, mark in marks.items() if mark)
+    return tuple(f"{part}.{name}" for name, extra in marks.items() if extra and extra.get(mark))
 
 
-_REUSE_FIELDS = (*_marked("identity", Identity), *_marked("provenance", Provenance))
+def _getter(fields: tuple[str, ...]) -> Callable[[Struct], ReuseKey]:
+    return attrgetter(*(field.partition(".")[2] for field in fields))
+
+
+_OF_IDENTITY = _marked("identity", Identity, "reuse")
+_OF_PROVENANCE = _marked("provenance", Provenance, "reuse")
+_REUSE_FIELDS = (*_OF_IDENTITY, *_OF_PROVENANCE)
+_CLASS_FIELDS = (*_marked("identity", Identity, "measures"), *_marked("provenance", Provenance, "measures"))
+_identity_values = _getter(_OF_IDENTITY)
+_provenance_values = _getter(_OF_PROVENANCE)
+_class_values: Callable[[ReuseKey], ReuseKey] = itemgetter(*map(_REUSE_FIELDS.index, _CLASS_FIELDS))

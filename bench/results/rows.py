@@ -1,6 +1,6 @@
 """`results.jsonl`: rows appended one by one, each on the disk before anything is computed from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,9 +38,17 @@ def read_rows(path: Path) -> tuple[tuple[Row, ...], bool]:
     A repeated identical row counts once. RunError, naming the line, for anything else that is not a row, for
     another schema version, for two different rows of one attempt, for a measured cell that was rolled again.
     """
+    return _without_repeats(path, _numbered(path)), ends_torn(path)
+
+
+def read_every_row(path: Path) -> tuple[tuple[Row, ...], bool]:
+    """As `read_rows`, but every row as it stands there, repeated and contradicting ones as well."""
+    return tuple(row for _, row in _numbered(path)), ends_torn(path)
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, Row]]:
     shared = _Shared()
-    numbered = ((number, shared.row(_read_row(path, number, line))) for number, line in complete_lines(path))
-    return _without_repeats(path, numbered), ends_torn(path)
+    return ((number, shared.row(_read_row(path, number, line))) for number, line in complete_lines(path))
 
 
 class _Shared:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -54,6 +55,17 @@ class ObjectStore:
         if digest_bytes(content) != digest:
             raise RunError(f"object {digest} in {self.folder} was changed\n  restore {path} from a copy")
         return content
+
+    def damage(self, artifact: Artifact) -> Damage | None:
+        """What is wrong with the object of an artifact: nothing, if a plain file has its size and its digest."""
+        path = self._path(artifact.digest)
+        try:
+            status = path.lstat()
+            sound = stat.S_ISREG(status.st_mode) and status.st_size == artifact.size
+            sound = sound and digest_bytes(path.read_bytes()) == artifact.digest
+        except OSError:
+            return Damage(artifact.digest, "missing")
+        return None if sound else Damage(artifact.digest, "changed")
 
     def verify(self, referenced: Iterable[Artifact] = ()) -> tuple[Damage, ...]:
         """Re-hash every object; what was changed, and what of `referenced` is missing."""

@@ -34,6 +34,7 @@ from bench.suite.packages import packages_specification, prepare_packages
 from bench.suite.packages_model import PackagesSpec, PreparedSuite, PreparedTask
 from bench.suite.pip import pip_said, require_pip, run_pip
 from bench.suite.select import Selection, select_tasks
+from bench.suite.tree import digest_source
 
 __all__ = [
     "MANIFEST",
@@ -63,6 +64,7 @@ __all__ = [
     "TreeSource",
     "as_text",
     "check_path",
+    "digest_source",
     "environment_digest",
     "hidden_of",
     "list_entries",

@@ -4,6 +4,7 @@ from bench.sweep.again import Measured, arms_again, differences, find_cell, open
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
 from bench.sweep.costs import Costs, expect_costs
+from bench.sweep.generation_files import judge_canaries, read_drift, read_reused, read_sealed, write_sealed
 from bench.sweep.ground import (
     Ground,
     canonical_skills,
@@ -14,13 +15,14 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
-from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
+from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
 from bench.sweep.paying import Means, paying_campaign
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reading import read_plan
 from bench.sweep.reporting import sweep_report
 from bench.sweep.resuming import refuse_changed
+from bench.sweep.reusing import with_reuse
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import Standing
 from bench.sweep.sweep import SweepResult, run_sweep
@@ -35,6 +37,7 @@ __all__ = [
     "Measured",
     "Plan",
     "Proposed",
+    "Sealed",
     "Standing",
     "SweepResult",
     "arms_again",
@@ -43,6 +46,7 @@ __all__ = [
     "differences",
     "expect_costs",
     "find_cell",
+    "judge_canaries",
     "make_arms",
     "make_plan",
     "measure_plan",
@@ -51,7 +55,10 @@ __all__ = [
     "open_scratch",
     "open_workbench",
     "paying_campaign",
+    "read_drift",
     "read_plan",
+    "read_reused",
+    "read_sealed",
     "refuse_changed",
     "refuse_solved",
     "run_ordered",
@@ -59,5 +66,7 @@ __all__ = [
     "seal_plan",
     "sweep_on",
     "sweep_report",
+    "with_reuse",
     "works_on",
+    "write_sealed",
 ]

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from bench.arms import Arm, Cell
 from bench.config import BudgetConfig, Config, read_saved_config
 from bench.errors import RunError
-from bench.project import RunFolder, find_run
+from bench.project import RunFolder, find_run, split_generation
 from bench.results import Row, read_rows
 from bench.skills import Overlay, Skill, apply_overlay, read_overlay
 from bench.sweep.ground import Ground, canonical_skills, make_arms
@@ -39,10 +39,9 @@ class _Judged(Struct, frozen=True):
 
 def open_measured(root: Path, name: str) -> Measured:
     """The sweep that `name` says: a run, or a generation of one as RUN/gen-N. RunError says what is there instead."""
-    run_name, _, number = name.rstrip("/").rpartition(f"/{_GENERATION}")
-    is_generation = bool(run_name) and number.isdigit()
-    run = find_run(root, run_name if is_generation else name.rstrip("/"))
-    folder = _sweep_folder(run, f"{_GENERATION}{int(number)}" if is_generation else None)
+    run_name, number = split_generation(name)
+    run = find_run(root, run_name)
+    folder = _sweep_folder(run, None if number is None else f"{_GENERATION}{number}")
     config = read_saved_config(run.path / "config.json")
     plan, _ = read_plan(folder / "plan.json")
     unlimited = structs.replace(config, budget=BudgetConfig())

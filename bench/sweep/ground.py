@@ -1,31 +1,34 @@
 """What all generations of a run stand on, opened and checked before anything is measured."""
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from bench.agents import Agent, create_agent
 from bench.arms import Arm, SessionMemory, TemplateSource, Workbench, check_tools, harness_digest
 from bench.cancellation import Cancellation
-from bench.config import ArmSpec, Config, Role, read_prompt
-from bench.digest import canonical_json, digest_json
-from bench.disk import write_whole
+from bench.config import ArmSpec, Config, DerivedTool, Role, ServerTool, read_prompt
+from bench.digest import digest_json
 from bench.environments import Environments, EnvironmentSource
 from bench.errors import SandboxUnavailable
 from bench.project import RunFolder
 from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
+from bench.reuse import UNKNOWN
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
 from bench.spend import Purse
-from bench.suite import Suite, Task, load_suite, select_tasks
+from bench.suite import Refused, Suite, Task, digest_source, load_suite, select_tasks
 from bench.sweep.deadline import deadline
-from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed
+from bench.sweep.generation_files import judge_canaries, write_sealed
+from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
 from bench.sweep.paying import Means, open_spending, read_means
-from bench.sweep.plan import check_cells, make_plan
+from bench.sweep.plan import make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import read_standing
 from bench.sweep.sweep import SweepResult, run_sweep
@@ -163,10 +166,9 @@ def seal_plan(
     selected: Sequence[str],
     generation: int,
     overlay: str | None,
-    spent: int = 0,
     proposed: Proposed | None = None,
 ) -> Plan:
-    """The plan of one generation; BudgetExhausted if its cells and the `spent` ones are more than allowed."""
+    """The plan of one generation in which every cell is measured; `with_reuse` finds out which need not be."""
     config = ground.config
     why = "nothing was proposed" if overlay is None else "the change touches no skill that it loads"
     left_out = {arm: why for arm in config.arms if arm not in selected}
@@ -184,7 +186,7 @@ def seal_plan(
         cells=(),
         left_out={**left_out, **ground.skipped},
     )
-    plan = make_plan(
+    return make_plan(
         config.arms,
         selected,
         ground.tasks,
@@ -192,8 +194,6 @@ def seal_plan(
         deterministic=ground.agent.deterministic,
         frame=frame,
     )
-    check_cells(plan, config.budget.cells, spent)
-    return plan
 
 
 def declared(ground: Ground) -> Declared:
@@ -233,7 +233,8 @@ def _arm(ground: Ground, name: str, skills: Mapping[str, Skill], overlay: str | 
         skills=loaded,
         prompts={session: ground.prompts[each.prompt] for session, each in spec.sessions.items()},
         overlay=overlay,
-        configuration=_dependent_configuration(ground.config, spec),
+        tools=_tools_digest(ground.root, spec),
+        configuration=_dependent_configuration(ground.config, spec, ground.root),
     )
 
 
@@ -241,30 +242,59 @@ def _family(ground: Ground, spec: ArmSpec) -> dict[str, Skill]:
     return dict(read_family(ground.root / str(spec.family), spec.skills))
 
 
-def _dependent_configuration(config: Config, spec: ArmSpec) -> str:
-    """Digest of the part of the configuration that a cell's measurement depends on."""
-    return digest_json(
-        [spec, config.agent, config.model, config.effort, config.timeout, config.seed, config.sandbox.limits]
-    )
+def _dependent_configuration(config: Config, spec: ArmSpec, root: Path) -> str:
+    """Digest of the part of the configuration that a cell's measurement depends on, wherever the project lies."""
+    parts = [
+        spec,
+        config.agent,
+        config.model,
+        config.effort,
+        config.timeout,
+        config.seed,
+        config.sandbox.limits,
+    ]
+    return digest_json(_relative(to_builtins(parts), f"{root}{os.sep}"))
+
+
+def _relative(value: Any, root: str) -> Any:
+    """The value with every path below the root as one that is relative to it."""
+    if isinstance(value, str):
+        return value.removeprefix(root)
+    if isinstance(value, dict):
+        return {name: _relative(each, root) for name, each in value.items()}
+    return [_relative(each, root) for each in value] if isinstance(value, list) else value
+
+
+def _tools_digest(root: Path, spec: ArmSpec) -> str | None:
+    """Digest of the files that the arm's tools show; null without any, blank where they cannot be told."""
+    named = {
+        name: root / (tool.program if isinstance(tool, ServerTool) else tool.source)
+        for name, tool in spec.tools.items()
+        if not isinstance(tool, DerivedTool)
+    }
+    try:
+        return digest_json({name: digest_source(path) for name, path in named.items()}) if named else None
+    except (Refused, OSError):
+        return UNKNOWN
 
 
 def measure_plan(
     ground: Ground,
-    plan: Plan,
+    sealed: Sealed,
     arms: Mapping[str, Arm],
     run: RunFolder,
     folder: Path,
     watcher: Watcher,
     cancellation: Cancellation,
 ) -> SweepResult:
-    """Seal the plan in `folder`, measure it, and leave its rows there."""
-    write_whole(folder / "plan.json", canonical_json(plan) + b"\n")
-    return sweep_on(ground, plan, arms, run, folder, watcher, cancellation)
+    """Write the sealed plan to `folder`, measure what no earlier row stands for, and leave all rows there."""
+    write_sealed(folder, sealed)
+    return sweep_on(ground, sealed, arms, run, folder, watcher, cancellation)
 
 
 def sweep_on(
     ground: Ground,
-    plan: Plan,
+    sealed: Sealed,
     arms: Mapping[str, Arm],
     run: RunFolder,
     folder: Path,
@@ -272,12 +302,13 @@ def sweep_on(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
-    standing, journal = read_standing(folder, digest_json(plan))
+    standing, journal = read_standing(folder, digest_json(sealed.plan))
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation)
-    bench = open_workbench(ground, plan, arms, ObjectStore(run.objects), journal, spending)
+    bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
     with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
-        result = run_sweep(bench, plan, rows, watcher, cancellation, standing)
-    return structs.replace(result, account=spending.account())
+        result = run_sweep(bench, sealed, rows, watcher, cancellation, standing)
+    judged = judge_canaries(folder, sealed, result, watcher, deterministic=ground.agent.deterministic)
+    return structs.replace(judged, account=spending.account())
 
 
 def open_workbench(

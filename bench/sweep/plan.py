@@ -67,12 +67,15 @@ def works_on(arm: ArmSpec, task: Task) -> bool:
 
 
 def check_cells(plan: Plan, most: int | None, spent: int = 0) -> None:
-    """Refuse a plan that takes a run over its budget of cells, before any of them is measured."""
-    if most is None or spent + len(plan.cells) <= most:
+    """Refuse a plan that takes a run over its budget of cells, before any of them is measured. Those that an earlier
+    row stands for cost nothing.
+    """
+    paid = len(plan.paid)
+    if most is None or spent + paid <= most:
         return
     before = f" after the {spent} that were measured" if spent else ""
     raise BudgetExhausted(
-        f"the plan has {len(plan.cells)} cells{before}: more than budget.cells={most} allows\n"
+        f"the plan has {paid} cells to measure{before}: more than budget.cells={most} allows\n"
         f"  measure fewer tasks (tasks.id=…), fewer repeats, or raise budget.cells"
     )
 

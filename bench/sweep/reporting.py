@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bench import __version__
-from bench.results import Report, ReportVerdict, Row, health
+from bench.results import Report, ReportReuse, ReportVerdict, Row, health
 from bench.skills import ArmChange, identical_changes
 from bench.sweep.ground import Ground
 from bench.sweep.model import Plan
@@ -23,7 +23,22 @@ def sweep_report(
         verdict=verdict,
         stopped=result.stopped,
         spend=None if result.account is None else result.account.report(),
+        reuse=_reuse(plan, result),
         alarms=() if ground.agent.deterministic else _alarms(result.rows),
+    )
+
+
+def _reuse(plan: Plan, result: SweepResult) -> ReportReuse | None:
+    if plan.reuse_from is None:
+        return None
+    counts = plan.counts()
+    return ReportReuse(
+        origin=plan.reuse_from,
+        fresh=counts["fresh"],
+        canaries=counts["canary"],
+        reused=counts["reused"],
+        misses=dict(plan.misses().most_common()),
+        drift=result.drift,
     )
 
 

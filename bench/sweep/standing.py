@@ -39,7 +39,7 @@ class Standing(Struct, frozen=True):
     def next_attempt(self, key: CellKey) -> int:
         """The number of the attempt that comes next; sessions that were paid belong to theirs."""
         rows = self.attempts(key)
-        after = rows[-1].identity.attempt + 1 if rows else 1
+        after = rows[-1].identity.attempt + 1 if rows else 0
         return max(after, self.paid.get(key, 0))
 
 

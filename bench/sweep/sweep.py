@@ -13,16 +13,18 @@ from bench.arms import (
     Turn,
     Workbench,
     derived_assets,
+    identity,
     measure,
     same_measurement,
 )
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError
 from bench.results import Row, RowFile, StopCause
+from bench.reuse import Kind, adopt
 from bench.spend import Account
 from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
-from bench.sweep.model import Plan
+from bench.sweep.model import Sealed
 from bench.sweep.pool import run_ordered
 from bench.sweep.standing import Standing
 from bench.text import printable
@@ -36,30 +38,34 @@ BEGINNING = Standing()
 
 class SweepResult(Struct, frozen=True):
     """The rows of every attempt of the cells that began, in the order of the plan (the last attempt of a cell
-    counts), why the sweep ended early, if it did, and what the run has spent by then.
+    counts), why the sweep ended early, if it did, what the run has spent by then, and what its canaries showed, if
+    that is drift.
     """
 
     rows: tuple[Row, ...]
     stopped: StopCause | None
     account: Account | None = None
+    drift: str | None = None
 
 
 def run_sweep(
     bench: Workbench,
-    plan: Plan,
+    sealed: Sealed,
     file: RowFile,
     watcher: Watcher,
     cancellation: Cancellation,
     standing: Standing = BEGINNING,
 ) -> SweepResult:
-    """Measure the plan's cells, but those that are settled. A cancellation keeps every row and leaves nothing
-    running.
+    """Measure the plan's cells, or take the earlier row that stands for one; those that are settled stay. A
+    cancellation keeps every row and leaves nothing running.
     """
-    running = _Running(bench, plan, file, watcher, cancellation, standing)
+    plan = sealed.plan
+    running = _Running(bench, sealed, file, watcher, cancellation, standing)
     watcher.see(
         SweepStarted(
             generation=plan.generation,
             cells=len(plan.cells),
+            reused=len(plan.cells) - len(plan.paid),
             tasks=len(plan.tasks),
             arms=plan.arms,
             plan=bench.plan,
@@ -101,13 +107,14 @@ class _Running:
     def __init__(
         self,
         bench: Workbench,
-        plan: Plan,
+        sealed: Sealed,
         file: RowFile,
         watcher: Watcher,
         cancellation: Cancellation,
         standing: Standing,
     ) -> None:
-        self._bench, self._plan, self._file = bench, plan, file
+        self._bench, self._plan, self._file = bench, sealed.plan, file
+        self._prior = sealed.rows
         self._watcher, self._cancellation = watcher, cancellation
         self._standing = standing
         self._breaker = Breaker(bench.config.breaker)
@@ -118,14 +125,18 @@ class _Running:
 
     def left(self) -> list[Cell]:
         """The cells that are still to be measured."""
-        return [cell for cell in self._plan.cells if not self._standing.settled(cell.key)]
+        return [cell for cell in self._plan.paid if not self._standing.settled(cell.key)]
 
     def work(self, cell: Cell) -> list[Row]:
-        """All attempts of a cell; the last one counts. Those of a cell that has to wait for its place in the file
-        of rows are in the journal before this returns.
+        """All attempts of a cell; the last one counts. An earlier row that stands for it is its only one. Those of a
+        cell that has to wait for its place in the file of rows are in the journal before this returns.
         """
         if self._standing.settled(cell.key):
             return list(self._standing.attempts(cell.key))
+        source = self._plan.source(cell)
+        if source.kind == "reused":
+            self._watcher.see(CellStarted(cell=printable(cell.name)))
+            return [adopt(self._prior[str(source.row)], identity(self._bench, cell, 0))]
         with self._lock:
             neighbours = self._at_work
             self._at_work += 1
@@ -146,7 +157,8 @@ class _Running:
         self.rows += attempts
         self._done += 1
         if not self._standing.settled(cell.key):
-            self._watcher.see(_finished(cell, attempts[-1], self._done, len(self._plan.cells)))
+            kind = self._plan.source(cell).kind
+            self._watcher.see(_finished(cell, attempts[-1], kind, (self._done, len(self._plan.cells))))
         if self._breaker.take(attempts[-1]):
             self._cancellation.cancel("breaker")
 
@@ -154,7 +166,7 @@ class _Running:
         """A broken attempt is made again; one that was measured never is, even where two of it disagree."""
         rows: list[Row] = []
         first = self._standing.next_attempt(cell.key)
-        for attempt in range(first, max(first, 1 + self._bench.config.retries) + 1):
+        for attempt in range(first, max(first, self._bench.config.retries) + 1):
             turn = Turn(cell=cell, attempt=attempt, neighbours=neighbours)
             row = measure(self._bench, turn, self._cancellation)
             rows.append(self._checked_twice(turn, row))
@@ -183,11 +195,12 @@ def _nondeterministic(row: Row, differing: str) -> Row:
     return structs.replace(row, outcome=broken, score=None)
 
 
-def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
+def _finished(cell: Cell, row: Row, source: Kind, progress: tuple[int, int]) -> CellFinished:
     return CellFinished(
         cell=printable(cell.name),
         task=printable(cell.task),
         arm=cell.arm,
+        source=source,
         status=row.outcome.status,
         kind=row.outcome.kind,
         resolved=row.outcome.resolved,
@@ -195,8 +208,8 @@ def _finished(cell: Cell, row: Row, done: int, cells: int) -> CellFinished:
         cost_usd=row.usage.cost_usd,
         seconds=row.timings.total,
         detail=printable(row.outcome.detail),
-        done=done,
-        cells=cells,
+        done=progress[0],
+        cells=progress[1],
     )
 
 

@@ -3,6 +3,7 @@
 from bench.watch.events import (
     CellFinished,
     CellStarted,
+    DriftFound,
     Event,
     GenerationStarted,
     Noted,
@@ -20,6 +21,7 @@ from bench.watch.stream import JsonStream
 __all__ = [
     "CellFinished",
     "CellStarted",
+    "DriftFound",
     "Event",
     "GenerationStarted",
     "JsonStream",

@@ -1,6 +1,6 @@
 """What happens in a run, as data: the live table, the plain lines and `--events` are three readers of it."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -29,10 +29,11 @@ class GenerationStarted(Struct, frozen=True, tag="generation-started", tag_field
 
 
 class SweepStarted(Struct, frozen=True, tag="sweep-started", tag_field="event", kw_only=True):
-    """The plan is sealed."""
+    """The plan is sealed; earlier rows stand for `reused` of its cells."""
 
     generation: int
     cells: int
+    reused: int = 0
     tasks: int
     arms: tuple[str, ...]
     plan: str
@@ -45,11 +46,14 @@ class CellStarted(Struct, frozen=True, tag="cell-started", tag_field="event", kw
 
 
 class CellFinished(Struct, frozen=True, tag="cell-finished", tag_field="event", kw_only=True):
-    """A row is durable."""
+    """A row is durable. `source` says whether the cell was measured for the first time (fresh), measured again to
+    notice drift (canary), or not at all (reused).
+    """
 
     cell: str
     task: str
     arm: str
+    source: Literal["fresh", "reused", "canary"] = "fresh"
     status: str
     kind: str | None
     resolved: bool
@@ -68,6 +72,13 @@ class SweepFinished(Struct, frozen=True, tag="sweep-finished", tag_field="event"
     rows: int
     cells: int
     stopped: str | None
+
+
+class DriftFound(Struct, frozen=True, tag="drift-found", tag_field="event", kw_only=True):
+    """Cells that were measured again are not what they were: earlier rows are not reused any more."""
+
+    generation: int
+    found: str
 
 
 class VerdictReached(Struct, frozen=True, tag="verdict", tag_field="event", kw_only=True):
@@ -94,6 +105,7 @@ Event = (
     | CellStarted
     | CellFinished
     | SweepFinished
+    | DriftFound
     | VerdictReached
     | RunFinished
 )

@@ -6,6 +6,7 @@ from typing import TextIO
 from bench.text import printable
 from bench.watch.events import (
     CellFinished,
+    DriftFound,
     Event,
     GenerationStarted,
     Noted,
@@ -48,7 +49,9 @@ def cell_line(event: CellFinished) -> str:
         outcome = f"unresolved ({event.kind})"
     first = event.detail.strip().split("\n")[0]
     reason = "" if event.status == "measured" else f": {first}"
-    return _line(f"{event.cell}: {event.status}, {outcome}{score}, {event.seconds:.1f} s{reason}")
+    source = "" if event.source == "fresh" else f"{event.source}, "
+    seconds = "" if event.source == "reused" else f", {event.seconds:.1f} s"
+    return _line(f"{event.cell}: {source}{event.status}, {outcome}{score}{seconds}{reason}")
 
 
 def _line(text: str) -> str:
@@ -66,9 +69,12 @@ def _told(event: Event) -> str | None:  # noqa: PLR0911 - one for each event
             return f"generation {event.generation}: {event.idea} (overlay {event.overlay[:12]})"
         case SweepStarted():
             arms = ", ".join(event.arms)
-            return f"measuring {event.cells} cells: {event.tasks} tasks x {len(event.arms)} arms ({arms})"
+            reused = f", {event.reused} of them from earlier rows" if event.reused else ""
+            return f"measuring {event.cells} cells{reused}: {event.tasks} tasks x {len(event.arms)} arms ({arms})"
         case CellFinished():
             return f"[{event.done}/{event.cells}] {cell_line(event)}"
+        case DriftFound():
+            return f"drift: {event.found}; rows from before are not reused any more"
         case SweepFinished(stopped=str(cause)):
             return f"stopped by {cause}: {event.rows} of {event.cells} cells have rows"
         case _:
@@ -77,6 +83,6 @@ def _told(event: Event) -> str | None:  # noqa: PLR0911 - one for each event
 
 def _matters(event: Event) -> bool:
     """Whether a quiet run still says it."""
-    return isinstance(event, SweepFinished) or (
+    return isinstance(event, SweepFinished | DriftFound) or (
         isinstance(event, CellFinished) and event.status != "measured"
     )

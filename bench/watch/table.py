@@ -56,7 +56,7 @@ class LiveTable:
     def __rich__(self) -> Group:
         """The table as it stands; rich asks for it at every refresh."""
         table = Table(box=None, pad_edge=False)
-        for heading in ("arm", "measured", "resolved", "lost", "mean weighted F1"):
+        for heading in ("arm", "measured", "reused", "resolved", "lost", "mean weighted F1"):
             table.add_column(heading, justify="left" if heading == "arm" else "right")
         for arm, cells in list(self._arms.items()):
             table.add_row(Text(printable(arm)), *_numbers(cells))
@@ -109,4 +109,6 @@ def _numbers(cells: list[CellFinished]) -> tuple[str, ...]:
     scores = [cell.weighted_f1 for cell in measured if cell.weighted_f1 is not None]
     mean = f"{sum(scores) / len(scores):.3f}" if scores else "n/a"
     resolved = sum(cell.resolved for cell in measured)
-    return (str(len(measured)), str(resolved), str(len(cells) - len(measured)), mean)
+    reused = sum(cell.source == "reused" for cell in measured)
+    fresh, lost = len(measured) - reused, len(cells) - len(measured)
+    return (str(fresh), str(reused), str(resolved), str(lost), mean)

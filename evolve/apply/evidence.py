@@ -83,9 +83,10 @@ def _time_problems(generation: PromotedGeneration, again: str, now: datetime) ->
             f"{generation.folder}: its evidence is from the future ({max(made, measured):%Y-%m-%d %H:%M} UTC)",
             "set the clock of this machine, or of the one that measured",
         )
-    if now > min(made, measured) + LIFETIME:
+    oldest = min([made, measured, *(row.reuse.measured_at for row in generation.rows if row.reuse)])
+    if now > oldest + LIFETIME:
         yield Problem(
-            f"{generation.folder}: its evidence expired: it is from {min(made, measured):%Y-%m-%d}, and models, "
+            f"{generation.folder}: its evidence expired: it is from {oldest:%Y-%m-%d}, and models, "
             f"agents and harnesses change; it counts for {LIFETIME.days} days",
             f"measure again: {again}",
         )

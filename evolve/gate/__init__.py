@@ -1,6 +1,6 @@
 """Policies, evidence, verdicts."""
 
-from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows
+from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
 from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
 from evolve.gate.model import (
     ArmEvidence,
@@ -60,5 +60,6 @@ __all__ = [
     "read_promotion",
     "recompute",
     "unpaired_faults",
+    "with_drift",
     "write_promotion",
 ]

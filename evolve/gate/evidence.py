@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from bench.digest import digest_json
 from bench.results import Row, aggregate, by_cell
 from evolve.gate.mixture import mixture_faults, repeated_tasks
@@ -48,6 +50,11 @@ def collect_evidence(
     )
 
 
+def with_drift(evidence: Evidence, drift: str | None) -> Evidence:
+    """The evidence with what the sweep's canaries showed: it counts where any row is reused, and only there."""
+    return replace(evidence, drift=drift if evidence.sources()[1] else None)
+
+
 def digest_rows(rows: Iterable[Row]) -> str:
     """Digest of a set of rows, in whatever order they come."""
     return digest_json(sorted(digest_json(row) for row in rows))
@@ -80,11 +87,10 @@ def _arm(rows: Sequence[Row]) -> ArmEvidence | None:
 
 
 def _row(row: Row) -> RowEvidence:
-    """Every row is fresh: `reuse=none` is the only source of rows so far."""
     return RowEvidence(
         row=digest_json(row),
         repeat=row.identity.repeat,
-        fresh=True,
+        fresh=row.reuse is None,
         resolved=row.outcome.resolved,
         skill_invoked=row.outcome.skill_invoked,
         score=row.score,

@@ -53,9 +53,10 @@ class PairEvidence(Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskEvidence, ...]
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A policy's whole input. `stopped` is the cause of an incomplete sweep; `model` names what was measured
-    (null: nothing pinned); `deterministic` agents are measured once per cell.
+    (null: nothing pinned); `deterministic` agents are measured once per cell; `drift` is what the sweep's canaries
+    showed, where reused rows are among these.
     """
 
     schema_version: int
@@ -64,6 +65,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
     stopped: str | None
     split: str
     pairs: tuple[PairEvidence, ...]
+    drift: str | None = None
+
+    def sources(self) -> tuple[int, int]:
+        """How many of the rows were measured in this sweep, and how many are reused."""
+        tasks = [task for pair in self.pairs for task in pair.tasks]
+        arms = [arm for task in tasks for arm in (task.incumbent, task.candidate) if arm is not None]
+        fresh = [row.fresh for arm in arms for row in arm.rows]
+        return (sum(fresh), len(fresh) - sum(fresh))
 
 
 class TaskVerdict(Struct, frozen=True, kw_only=True):

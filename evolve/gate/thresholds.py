@@ -54,6 +54,7 @@ def decide_pairs(
 ) -> Decided:
     """Judge each pair: promote only if every one of them says so and nothing is missing. `notes` decide nothing."""
     general = tuple(missing_in_general(evidence))
+    notes = (*notes, *_reused(evidence))
     ordered = sorted(evidence.pairs, key=lambda pair: (pair.candidate_arm, pair.incumbent_arm))
     found = [judge(pair) for pair in ordered]
     pairs = tuple(
@@ -77,8 +78,17 @@ def missing_in_general(evidence: Evidence) -> Iterator[Reason]:
         yield Reason("insufficient", "no model is named: nobody could say what this was measured with")
     if evidence.stopped is not None:
         yield Reason("insufficient", f"the sweep did not complete ({evidence.stopped}): it cannot promote")
+    if evidence.drift is not None:
+        yield Reason("insufficient", f"reused rows are not what would be measured now: {evidence.drift}")
     if not evidence.pairs:
         yield Reason("insufficient", "no candidate arm was measured")
+
+
+def _reused(evidence: Evidence) -> Iterator[str]:
+    """These policies hold no error rate that reused rows could break; a reader shall know of them all the same."""
+    fresh, reused = evidence.sources()
+    if reused:
+        yield f"note: {reused} of the {fresh + reused} rows compared were measured in an earlier sweep"
 
 
 def counted_tasks(pair: PairEvidence, split: str) -> list[TaskEvidence]:

@@ -10,7 +10,7 @@ from bench.errors import UserError
 from bench.project import RunFolder
 from bench.results import Row, read_rows
 from bench.skills import Overlay, read_overlay
-from bench.sweep import Plan, Proposed, read_plan
+from bench.sweep import Plan, Proposed, read_drift, read_plan
 from evolve.errors import PromotionError
 from evolve.gate import Promotion, read_promotion
 
@@ -29,6 +29,7 @@ class PromotedGeneration(Struct, frozen=True, kw_only=True):
     plan: Plan
     proposed: Proposed
     plan_digest: str
+    drift: str | None = None
 
     @property
     def base(self) -> Mapping[str, str]:
@@ -64,6 +65,7 @@ def read_generation(folder: Path, number: int, promotion: Promotion, config: Con
         plan=plan,
         proposed=proposed,
         plan_digest=plan_digest,
+        drift=read_drift(folder),
     )
 
 

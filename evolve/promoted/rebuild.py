@@ -15,6 +15,7 @@ from evolve.gate import (
     digest_rows,
     load_policy,
     promotion_document,
+    with_drift,
 )
 from evolve.promoted.files import PromotedGeneration
 
@@ -59,7 +60,7 @@ def _metadata(
 def _evidence(config: Config, split: str, generation: PromotedGeneration) -> Evidence:
     declared = generation.plan.declared
     arms = {name: config.arms[name] for name in required_arms(config.arms, generation.overlay.touched)}
-    return collect_evidence(
+    evidence = collect_evidence(
         generation.rows,
         tasks=_facts(generation),
         pairs=[(str(arm.candidate_of), name) for name, arm in arms.items() if arm.role == "candidate"],
@@ -68,6 +69,7 @@ def _evidence(config: Config, split: str, generation: PromotedGeneration) -> Evi
         stopped=_stopped(generation),
         split=split,
     )
+    return with_drift(evidence, generation.drift)
 
 
 def _facts(generation: PromotedGeneration) -> list[TaskFacts]:

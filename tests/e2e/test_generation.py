@@ -99,7 +99,7 @@ def test_bench_measures_the_arms_without_evolving(project: Path) -> None:
 def test_the_same_configuration_measures_the_same_scores(project: Path) -> None:
     scores = []
     for _ in range(2):
-        done = run("bench", "--json", "tasks.split=holdout", folder=project)
+        done = run("bench", "--json", "tasks.split=holdout", "reuse=none", folder=project)
         rows, _ = read_rows(Path(done.json["folder"]) / "results.jsonl")
         scores.append([(row.key, row.score, row.outcome, row.provenance) for row in rows])
     assert scores[0] == scores[1]

@@ -22,7 +22,7 @@ from bench.project import RunFolder, create_run, unpack_starter
 from bench.results import ObjectStore
 from bench.sandbox import Command, Layout, Mount, ProcessResult, ReadOnly, Sandbox
 from bench.suite import Derived, Task
-from bench.sweep import Ground, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
+from bench.sweep import Ground, Sealed, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
 from bench.watch import Event
 from bench.workspace import Template
 
@@ -149,7 +149,7 @@ def hunt(planted: Planted, open_leak: Callable[[Ground], Ground]) -> dict[str, s
         plan = seal_plan(ground, ("review",), 0, None)
         run: RunFolder = create_run(planted.root, "0" * 64)
         arms = make_arms(ground, ("review",), canonical_skills(config, planted.root))
-        result = measure_plan(ground, plan, arms, run, run.path, Silent(), cancellation)
+        result = measure_plan(ground, Sealed(plan=plan), arms, run, run.path, Silent(), cancellation)
         (row,) = result.rows[:1]
         assert row.outcome.status == "measured", row.outcome
         transcript = ObjectStore(run.objects).get(row.artifacts["transcript-review"].digest)

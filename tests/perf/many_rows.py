@@ -54,7 +54,7 @@ def from_rows_to_a_verdict() -> Iterator[Line]:
     with tempfile.TemporaryDirectory(prefix="perf-") as folder:
         path = Path(folder) / "results.jsonl"
         with path.open("wb") as file:
-            file.writelines(canonical_json(row) + b"\n" for row in _rows())
+            file.writelines(canonical_json(row) + b"\n" for row in rows_of_a_large_sweep())
         command = [sys.executable, __file__, str(path)]
         done = subprocess.run(
             command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": _import_path()}
@@ -80,7 +80,7 @@ def _import_path() -> str:
     return os.pathsep.join(sys.path)
 
 
-def _rows() -> Iterator[Row]:
+def rows_of_a_large_sweep() -> Iterator[Row]:
     """Rows of a large sweep: all numbers differ, as do the artifacts; what a task or arm says of itself does not."""
     repeats = ROWS // (TASKS * len(ARMS))
     keys = ((task, repeat, arm) for task in range(TASKS) for repeat in range(repeats) for arm in ARMS)

@@ -13,7 +13,7 @@ from bench.config import load_config
 from bench.project import create_run
 from bench.results import Row
 from bench.skills import required_arms
-from bench.sweep import Ground, make_arms, measure_plan, open_ground, seal_plan
+from bench.sweep import Ground, Sealed, make_arms, measure_plan, open_ground, seal_plan
 from bench.watch import Event
 
 ROOM = 2 << 30  # bytes
@@ -75,7 +75,7 @@ class Prepared(Struct, frozen=True):
         plan = seal_plan(ground, selected, 0, None)
         run = create_run(ground.root, ground.config.name)
         arms = make_arms(ground, selected, {})
-        result = measure_plan(ground, plan, arms, run, run.path, watcher, self.cancellation)
+        result = measure_plan(ground, Sealed(plan=plan), arms, run, run.path, watcher, self.cancellation)
         strange = [row.outcome for row in result.rows if row.outcome.status != "measured"]
         if strange or len(result.rows) != len(plan.cells):
             raise RuntimeError(f"the cells were not measured: {strange[:1]}")

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from gateway_latency import of_the_gateway
 from many_cells import in_bubblewrap, on_the_host
+from many_prior_rows import of_earlier_rows
 from many_rows import from_rows_to_a_verdict
 from measuring import Line
 from repository_cost import on_a_repository
@@ -30,6 +31,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "repository": on_a_repository,
     "rows": from_rows_to_a_verdict,
     "gateway": of_the_gateway,
+    "reuse": of_earlier_rows,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)

@@ -16,7 +16,7 @@ from bench.project import create_run
 from bench.results import ObjectStore, Row
 from bench.skills import apply_overlay, make_overlay, required_arms
 from bench.suite import Task
-from bench.sweep import Ground, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
+from bench.sweep import Ground, Sealed, canonical_skills, make_arms, measure_plan, open_ground, seal_plan
 from bench.sweep.templates import TaskTemplates
 from bench.watch import Event
 
@@ -138,7 +138,7 @@ class CellProject:
             candidates = None if made is None else apply_overlay(canonical, made)
             arms = make_arms(ground, selected, canonical, candidates, None if made is None else made.digest)
             run = create_run(self.root, "0" * 64)
-            result = measure_plan(ground, plan, arms, run, run.path, Silent(), cancellation)
+            result = measure_plan(ground, Sealed(plan=plan), arms, run, run.path, Silent(), cancellation)
         return Measured(result.rows, ObjectStore(run.objects))
 
     def templates(self, *more: str) -> "Opened":

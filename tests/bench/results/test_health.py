@@ -3,10 +3,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from row_builders import make_row
 
 from bench.exits import ExitCode
-from bench.results import ArmHealth, Kind, State, StopCause, exit_code, health
+from bench.results import ArmHealth, Kind, Reused, Row, State, StopCause, exit_code, health
 
 ARMS = {"no_skill": "comparator", "review": "incumbent", "candidate_review": "candidate"}
 
@@ -75,3 +76,15 @@ def test_arms_that_break_alike_are_an_outage() -> None:
 @pytest.mark.parametrize("kind", [None, "session-error"])
 def test_what_stopped_the_sweep_comes_first(cause: StopCause, code: int, kind: Kind | None) -> None:
     assert exit_code(health([make_row(kind=kind)], {"review": "incumbent"}), cause) == code
+
+
+def test_reused_rows_say_nothing_about_the_environment_of_today() -> None:
+    def reused(repeat: int) -> Row:
+        row = make_row(repeat=repeat, kind=None)
+        return structs.replace(row, reuse=Reused("r", row.finished_at))
+
+    arms = {"review": ARMS["review"]}
+    assert health([reused(0), reused(1)], arms)[0].state == "UNKNOWN"
+    broken = make_row(repeat=2, kind="session-error")
+    (found,) = health([reused(0), broken], arms)
+    assert (found.state, found.attempts, found.measured) == ("UNUSABLE", 1, 0)

@@ -184,7 +184,9 @@ def test_a_plan_within_the_budget_is_accepted(most: int | None) -> None:
 
 @pytest.mark.parametrize("most", [0, 17])
 def test_a_plan_of_more_cells_than_the_budget_is_refused_with_both_numbers(most: int) -> None:
-    with pytest.raises(ConfigError, match=f"the plan has 18 cells: more than budget.cells={most} allows\n"):
+    with pytest.raises(
+        ConfigError, match=f"the plan has 18 cells to measure: more than budget.cells={most} allows\n"
+    ):
         check_cells(plan(), most)
 
 

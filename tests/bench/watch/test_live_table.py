@@ -65,9 +65,9 @@ def test_the_table_counts_what_was_measured_resolved_and_lost_per_arm() -> None:
     finally:
         table.close()
 
-    assert rows[0] == ["arm", "measured", "resolved", "lost", "mean", "weighted", "F1"]
-    assert rows[1] == ["review", "2", "2", "1", "0.750"]
-    assert rows[2] == ["no_skill", "0", "0", "1", "n/a"]
+    assert rows[0] == ["arm", "measured", "reused", "resolved", "lost", "mean", "weighted", "F1"]
+    assert rows[1] == ["review", "2", "0", "2", "1", "0.750"]
+    assert rows[2] == ["no_skill", "0", "0", "0", "1", "n/a"]
     assert "4/4" in rows[3]
 
 
@@ -125,7 +125,7 @@ def test_a_second_sweep_starts_from_nothing() -> None:
     for event in (STARTED, cell(), FINISHED, STARTED):
         table.see(event)
     try:
-        assert drawn(table)[1] == ["review", "0", "0", "0", "n/a"]
+        assert drawn(table)[1] == ["review", "0", "0", "0", "0", "n/a"]
     finally:
         table.close()
 
@@ -166,6 +166,6 @@ def test_events_of_many_threads_are_all_counted() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert drawn(table)[1][:3] == ["review", "80", "80"]
+        assert drawn(table)[1][:3] == ["review", "80", "0"]
     finally:
         table.close()

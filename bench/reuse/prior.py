@@ -1,0 +1,163 @@
+"""Finds the generation whose rows may stand for cells, and reads it without trusting it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from bench.config import Config, read_saved_config
+from bench.digest import digest_bytes
+from bench.errors import RunError, UserError
+from bench.project import RunFolder, find_run, list_runs, split_generation
+from bench.results import Row, read_every_row
+from bench.reuse.drift import DRIFT_VERSION, DriftFile, DriftState
+
+PREVIOUS = "previous"
+NONE = "none"
+DRIFT = "drift.json"
+_PLAN_VERSIONS = (1, 2)
+_FILES = ("plan.json", "results.jsonl")
+
+
+class Prior(Struct, frozen=True, kw_only=True):
+    """A measured generation, named RUN/gen-N (or RUN, one of `bench`): its rows, the digest of the plan beside them,
+    what it knows of drift, and whether every cell of its plan has a row.
+    """
+
+    name: str
+    plan: str
+    rows: tuple[Row, ...]
+    drift: DriftState
+    finished: bool
+
+
+class Found(Struct, frozen=True):
+    """The generation to reuse from, if there is one, and why others were passed over."""
+
+    prior: Prior | None
+    notes: tuple[str, ...] = ()
+
+
+class _PlannedCell(Struct, frozen=True):
+    task: str
+    arm: str
+    repeat: int
+
+
+class _Version(Struct, frozen=True):
+    schema_version: int
+
+
+class _Planned(Struct, frozen=True):
+    cells: tuple[_PlannedCell, ...]
+
+
+def find_prior(root: Path, config: Config) -> Found:
+    """What `reuse.from` names. RunError for a named run that cannot be used as it is; of `previous`, the newest
+    compatible generation that can, a finished one first.
+    """
+    if config.reuse.source != PREVIOUS:
+        return Found(_named(root, config.reuse.source))
+    notes: list[str] = []
+    unfinished: Prior | None = None
+    for run in reversed(list_runs(root)):
+        for folder in _folders(run):
+            try:
+                prior = _read(run, folder) if _compatible(run, config) else None
+            except UserError as error:
+                notes.append(f"not reused: {str(error).splitlines()[0]}")
+                continue
+            if prior is not None and prior.finished:
+                return Found(prior, tuple(notes))
+            unfinished = unfinished or prior
+    return Found(unfinished, tuple(notes))
+
+
+def project_drift(root: Path) -> tuple[DriftState, ...]:
+    """What every generation of the project knows of drift. RunError names a file that cannot be read."""
+    return tuple(
+        read_drift(path).state
+        for run in list_runs(root)
+        for path in (run.path / DRIFT, *sorted(run.path.glob(f"gen-*/{DRIFT}")))
+        if path.exists() or path.is_symlink()
+    )
+
+
+def read_drift(path: Path) -> DriftFile:
+    """The drift file of a generation. RunError if it is none, or of another version."""
+    try:
+        content = path.read_bytes()
+        version = msgspec.json.decode(content, type=_Version).schema_version
+        if version != DRIFT_VERSION:
+            raise RunError(f"{path}: schema_version {version} is not supported, only {DRIFT_VERSION} is")
+        return msgspec.json.decode(content, type=DriftFile)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RunError(
+            f"{path} cannot be read: {error}\n"
+            f"  it may name rows that must not be reused; restore it, or measure everything: reuse=none"
+        ) from error
+
+
+def _named(root: Path, name: str) -> Prior:
+    """The newest generation of a run that has rows, or the one that was named."""
+    run_name, number = split_generation(name)
+    run = find_run(root, run_name)
+    folders = [folder for folder in _folders(run) if number is None or folder.name == f"gen-{number}"]
+    if not folders:
+        which = "measured generation" if number is None else f"measured generation {number}"
+        raise RunError(f"reuse.from={name}: run {run.id} has no {which}\n  see {run.path}")
+    priors = [_read(run, folder) for folder in folders]
+    return next((prior for prior in priors if prior.finished), priors[0])
+
+
+def _folders(run: RunFolder) -> Iterator[Path]:
+    """The folders of a run that hold a plan, the newest first."""
+    generations = [path for path in run.path.glob("gen-*") if path.name[4:].isdecimal()]
+    newest_first = sorted(generations, key=lambda path: int(path.name[4:]), reverse=True)
+    yield from (folder for folder in (*newest_first, run.path) if (folder / "plan.json").exists())
+
+
+def _compatible(run: RunFolder, config: Config) -> bool:
+    """Whether a run measured the same suite with the same agent, model and effort, by name."""
+    for path in (run.path, run.path / "config.json"):
+        _refuse_link(path)
+    other = read_saved_config(run.path / "config.json")
+    return _kin(other) == _kin(config)
+
+
+def _kin(config: Config) -> tuple[str, str, str | None, str | None]:
+    return (config.suite.name, config.agent.name, config.model.id, config.effort)
+
+
+def _read(run: RunFolder, folder: Path) -> Prior:
+    for path in (run.path, folder, *(folder / name for name in _FILES)):
+        _refuse_link(path)
+    try:
+        content = (folder / "plan.json").read_bytes()
+        version = msgspec.json.decode(content, type=_Version).schema_version
+        if version not in _PLAN_VERSIONS:
+            raise RunError(
+                f"{folder / 'plan.json'}: schema_version {version} is not supported, only 1 to {max(_PLAN_VERSIONS)}"
+            )
+        planned = msgspec.json.decode(content, type=_Planned)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RunError(f"{folder / 'plan.json'} cannot be read: {error}\n  name another run") from error
+    rows, _ = read_every_row(folder / "results.jsonl")
+    done = {row.key for row in rows if row.outcome.status != "stopped"}
+    drift = folder / DRIFT
+    return Prior(
+        name=run.id if folder == run.path else f"{run.id}/{folder.name}",
+        plan=digest_bytes(content.removesuffix(b"\n")),
+        rows=rows,
+        drift=read_drift(drift).state if drift.exists() else DriftState(),
+        finished=all((cell.task, cell.arm, cell.repeat) in done for cell in planned.cells),
+    )
+
+
+def _refuse_link(path: Path) -> None:
+    """RunError for a symbolic link: what it names can be exchanged while it is read."""
+    if path.is_symlink():
+        raise RunError(
+            f"{path} is a symbolic link, which is not read as evidence\n  put the files themselves there"
+        )

@@ -1,0 +1,156 @@
+"""Finds the earlier rows that stand for cells of a plan, before it is sealed."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import structs
+
+from bench.arms import Arm, Cell, Journal, Workbench, identity, provenance
+from bench.cancellation import Cancellation
+from bench.errors import MeasurementError, RunError
+from bench.project import objects_of
+from bench.results import ObjectStore, ReuseKey, reuse_fields, reuse_values
+from bench.reuse import (
+    NONE,
+    UNKNOWN,
+    DriftState,
+    Found,
+    Limits,
+    Prior,
+    Selection,
+    Wanted,
+    all_fresh,
+    all_retired,
+    find_prior,
+    key_digest,
+    project_drift,
+    retired_classes,
+    select,
+    with_canaries,
+)
+from bench.spend import OpenPurse
+from bench.suite import Task
+from bench.sweep.ground import Ground, open_workbench
+from bench.sweep.model import Plan, Sealed
+from bench.sweep.plan import check_cells
+from bench.sweep.pool import run_ordered
+from bench.workspace import Template
+
+_REPEAT = reuse_fields().index("identity.repeat")
+
+
+def with_reuse(
+    ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation, spent: int = 0
+) -> Sealed:
+    """The plan with the source of each cell, and the earlier rows that it names. BudgetExhausted if the cells that
+    are left to measure and the `spent` ones are more than allowed; RunError for a named run that cannot be used.
+    """
+    sealed = _sealed(ground, plan, arms, cancellation)
+    check_cells(sealed.plan, ground.config.budget.cells, spent)
+    return sealed
+
+
+def _sealed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
+    if ground.config.reuse.source == NONE:
+        return _with(plan, None, all_fresh(plan.cells, "reuse-off"), None)
+    found = find_prior(ground.root, ground.config)
+    try:
+        retired = all_retired(project_drift(ground.root))
+    except RunError as error:
+        unknown = all_fresh(plan.cells, "drift-unknown", str(error).splitlines()[0])
+        return _with(plan, None, unknown, DriftState(), (*found.notes, str(error)))
+    if found.prior is None:
+        return _with(plan, None, all_fresh(plan.cells, "no-prior"), DriftState(retired=retired), found.notes)
+    drift = DriftState(pool=found.prior.drift.pool, retired=retired)
+    selection = _selected(ground, plan, arms, (found.prior, drift), cancellation)
+    return _with(plan, found, selection, drift, found.notes)
+
+
+def _with(
+    plan: Plan,
+    found: Found | None,
+    selection: Selection,
+    drift: DriftState | None,
+    notes: tuple[str, ...] = (),
+) -> Sealed:
+    name = found.prior.name if found is not None and found.prior is not None else None
+    sources = structs.replace(plan, reuse_from=name, sources=selection.sources)
+    return Sealed(plan=sources, rows=selection.rows, drift=drift, notes=notes)
+
+
+def _selected(
+    ground: Ground,
+    plan: Plan,
+    arms: Mapping[str, Arm],
+    known: tuple[Prior, DriftState],
+    cancellation: Cancellation,
+) -> Selection:
+    prior, drift = known
+    reuse = ground.config.reuse
+    store = ObjectStore(objects_of(ground.root))
+    journal, purse = Journal(ground.scratch / "journal.jsonl", plan.suite), OpenPurse(ground.config.timeout)
+    bench = open_workbench(ground, plan, arms, store, journal, purse)
+    wanted = _wanted(bench, plan, _templates(bench, plan, prior, cancellation))
+    limits = Limits(now=datetime.now(UTC), max_age_days=reuse.max_age_days, retired=retired_classes(drift))
+    selection = select(wanted, prior.rows, prior.plan, limits, store.damage)
+    looks = {key: pair.look for key, pair in drift.pool.pairs.items()} if drift.pool else {}
+    return with_canaries(
+        wanted,
+        selection,
+        reuse.canaries,
+        f"{ground.config.seed}/{prior.plan}",
+        lambda cell: looks.get(key_digest(cell.key), 0) if looks and cell.key else 0,
+    )
+
+
+def _templates(bench: Workbench, plan: Plan, prior: Prior, cancellation: Cancellation) -> dict[str, Template]:
+    """The starting states of the tasks that the earlier generation measured, as far as they can be built."""
+    measured = {row.identity.task for row in prior.rows}
+    built: dict[str, Template] = {}
+
+    def fold(task: Task, template: Template | None) -> None:
+        if template is not None:
+            built[task.id] = template
+
+    run_ordered(
+        [bench.tasks[task] for task in plan.tasks if task in measured],
+        lambda task: _built(bench, task),
+        fold,
+        workers=bench.config.workers,
+        window=2 * bench.config.workers,
+        cancellation=cancellation,
+    )
+    return built
+
+
+def _built(bench: Workbench, task: Task) -> Template | None:
+    """The task's template; None where there is none, which the row of its cells will explain."""
+    try:
+        return bench.templates.build(task)
+    except MeasurementError:
+        return None
+
+
+def _wanted(bench: Workbench, plan: Plan, templates: Mapping[str, Template]) -> Sequence[Wanted]:
+    """What the measurement of each cell would depend on."""
+    keys: dict[tuple[str, str], ReuseKey | None] = {}
+    repeats: list[Wanted] = []
+    for cell in plan.cells:
+        pair = (cell.task, cell.arm)
+        if pair not in keys:
+            template = templates.get(cell.task)
+            keys[pair] = None if template is None else _key(bench, cell, template)
+        repeats.append(Wanted(*cell.key, _of_repeat(keys[pair], cell.repeat)))
+    return repeats
+
+
+def _key(bench: Workbench, cell: Cell, template: Template) -> ReuseKey:
+    """The key of a cell; a model that is called but not named is unknown."""
+    named = identity(bench, cell, 0)
+    if bench.agent.calls_model and named.model is None:
+        named = structs.replace(named, model=UNKNOWN)
+    return reuse_values(named, provenance(bench, bench.arms[cell.arm], bench.tasks[cell.task], template))
+
+
+def _of_repeat(key: ReuseKey | None, repeat: int) -> ReuseKey | None:
+    return None if key is None else (*key[:_REPEAT], repeat, *key[_REPEAT + 1 :])

@@ -1,0 +1,182 @@
+"""Earlier runs that are not as they should be: a named one is refused with the reason, another is passed over."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from cell_project import CellProject
+from reusing import Reusing, measured_once
+
+from bench.results import read_rows
+from bench.reuse import DRIFT, read_drift
+
+
+@pytest.fixture
+def measured(project: CellProject, capsys: pytest.CaptureFixture[str]) -> Reusing:
+    return measured_once(project, capsys)
+
+
+def test_a_second_run_pays_for_nothing_and_says_so(measured: Reusing) -> None:
+    first = measured.folder
+    again = measured.run()
+    assert (again["cells"], again["paid"], again["reused"]) == (4, 0, 4)
+    rows, _ = read_rows(measured.folder / "results.jsonl")
+    before, _ = read_rows(first / "results.jsonl")
+    assert [(row.key, row.outcome, row.artifacts) for row in rows] == [
+        (row.key, row.outcome, row.artifacts) for row in before
+    ]
+    assert all(
+        row.reuse and row.measured_at == old.finished_at for row, old in zip(rows, before, strict=True)
+    )
+    assert f"4 rows are those of `{first.name}`" in Path(again["report"]).read_text()
+
+
+@pytest.mark.parametrize("how", ["{id}", "runs/{id}", "{id}/"])
+def test_a_run_is_named_by_its_id_or_its_folder(measured: Reusing, how: str) -> None:
+    name = how.format(id=measured.folder.name)
+    assert measured.run(f"reuse.from={name}")["reused"] == 4
+
+
+def test_reuse_from_none_measures_everything(measured: Reusing) -> None:
+    assert measured.run("reuse=none")["paid"] == 4
+    assert set(measured.reasons) == {"reuse-off"}
+
+
+def test_a_run_that_does_not_exist_is_refused(measured: Reusing) -> None:
+    assert "there is no run '20990101T'" in measured.refused("20990101T")
+
+
+def test_a_named_generation_that_does_not_exist_is_refused(measured: Reusing) -> None:
+    name = measured.folder.name
+    assert f"run {name} has no measured generation 7" in measured.refused(f"{name}/gen-7")
+
+
+@pytest.mark.parametrize("what", ["", "plan.json", "results.jsonl"])
+def test_a_symbolic_link_is_not_read(measured: Reusing, what: str, tmp_path: Path) -> None:
+    path = measured.folder / what
+    shutil.move(path, tmp_path / "moved")
+    path.symlink_to(tmp_path / "moved")
+    assert "is a symbolic link" in measured.refused(measured.folder.name)
+    assert measured.run()["paid"] == 4
+    assert "note: not reused: " in measured.said
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
+def test_an_unreadable_run_is_refused_by_name_and_passed_over_else(measured: Reusing) -> None:
+    (measured.folder / "results.jsonl").chmod(0)
+    assert "cannot be read" in measured.refused(measured.folder.name)
+    assert measured.run()["paid"] == 4
+
+
+@pytest.mark.parametrize("file", ["plan.json", "results.jsonl"])
+def test_a_run_of_another_schema_is_refused_by_name_and_passed_over_else(
+    measured: Reusing, file: str
+) -> None:
+    path = measured.folder / file
+    path.write_text(path.read_text().replace('"schema_version":2', '"schema_version":99'))
+    assert "schema_version 99 is not supported" in measured.refused(measured.folder.name)
+    assert measured.run()["paid"] == 4
+    assert set(measured.reasons) == {"no-prior"}
+    assert "schema_version 99" in measured.said
+
+
+def test_a_line_that_is_no_row_is_refused_by_name_and_passed_over_else(measured: Reusing) -> None:
+    path = measured.folder / "results.jsonl"
+    path.write_bytes(b"nonsense\n" + path.read_bytes())
+    assert "line 1 is not a row" in measured.refused(measured.folder.name)
+    assert measured.run()["paid"] == 4
+
+
+def test_a_half_written_run_counts_with_its_complete_rows(measured: Reusing) -> None:
+    path = measured.folder / "results.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]) + lines[2][:50])
+    assert measured.run()["reused"] == 2
+    assert sorted(filter(None, measured.reasons)) == ["no-row", "no-row"]
+
+
+def test_a_finished_generation_comes_before_a_newer_one_that_is_not(measured: Reusing) -> None:
+    finished = measured.folder
+    measured.run("reuse=none")
+    path = measured.folder / "results.jsonl"
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    again = measured.run()
+    assert again["reused"] == 4
+    assert json.loads((measured.folder / "plan.json").read_bytes())["reuse_from"] == finished.name
+
+
+def test_a_row_from_the_future_is_paid(measured: Reusing) -> None:
+    path = measured.folder / "results.jsonl"
+    first, *others = path.read_text().splitlines(keepends=True)
+    path.write_text(first.replace('"finished_at":"20', '"finished_at":"21') + "".join(others))
+    assert measured.run()["paid"] == 1
+    assert measured.reasons[0] == "from-the-future"
+
+
+def test_a_row_with_a_changed_artifact_is_paid_and_one_with_a_lost_one_as_well(measured: Reusing) -> None:
+    rows, _ = read_rows(measured.folder / "results.jsonl")
+    objects = measured.project.root / "runs" / "objects"
+    digest = next(row for row in rows if row.identity.arm == "first").artifacts["transcript-work"].digest
+    path = objects / digest[:2] / digest[2:]  # of both cells of the arm: the agent says the same in them
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + b"?")
+    assert measured.run()["paid"] == 2
+    assert set(measured.reasons) == {None, "artifact-changed"}
+    path.unlink()
+    assert measured.run()["paid"] == 2
+    assert set(measured.reasons) == {None, "artifact-missing"}
+    assert path.read_bytes() == content, "the new measurement left it there again"
+    assert measured.run()["paid"] == 0
+
+
+def test_two_different_rows_of_one_cell_are_both_dropped(measured: Reusing) -> None:
+    path = measured.folder / "results.jsonl"
+    first, *_ = path.read_text().splitlines(keepends=True)
+    with path.open("a") as file:
+        file.write(first.replace('"outcome":{', '"outcome":{"note":1,'))
+        file.write(first.replace('"neighbours":0', '"neighbours":7'))
+    assert measured.run(f"reuse.from={measured.folder.name}")["paid"] == 1
+    assert measured.reasons[0] == "conflicting"
+
+
+def test_rows_that_were_moved_beside_another_plan_stand_for_nothing(measured: Reusing) -> None:
+    plan = measured.folder / "plan.json"
+    plan.write_text(plan.read_text().replace('"left_out":{}', '"left_out":{"x":"y"}'))
+    assert measured.run()["paid"] == 4
+    assert set(measured.reasons) == {"foreign-plan"}
+
+
+def test_a_drift_file_that_cannot_be_read_lets_nothing_be_reused(measured: Reusing) -> None:
+    (measured.folder / DRIFT).write_text("{")
+    assert measured.run()["paid"] == 4
+    assert "drift.json cannot be read" in measured.said
+
+
+def test_a_plan_of_version_1_measured_every_cell_and_can_be_reused(measured: Reusing) -> None:
+    plan, results = measured.folder / "plan.json", measured.folder / "results.jsonl"
+    old = json.loads(plan.read_bytes())
+    before = json.loads(results.read_bytes().splitlines()[0])["identity"]["plan"]
+    del old["sources"], old["reuse_from"]
+    content = json.dumps(old | {"schema_version": 1}, sort_keys=True, separators=(",", ":")).encode()
+    plan.write_bytes(content + b"\n")
+    import hashlib
+
+    results.write_text(results.read_text().replace(before, hashlib.sha256(content).hexdigest()))
+    assert measured.run()["reused"] == 4
+
+
+def test_a_run_with_another_suite_agent_or_effort_is_not_the_previous_one(measured: Reusing) -> None:
+    assert measured.run("effort=high")["paid"] == 4
+    assert set(measured.reasons) == {"no-prior"}
+    assert measured.run()["reused"] == 4, "the older run without an effort is still the newest of its kind"
+
+
+def test_the_state_of_drift_goes_from_generation_to_generation(measured: Reusing) -> None:
+    for look in (1, 2):
+        measured.run("reuse.canaries=0.5")
+        state = read_drift(measured.folder / DRIFT).state
+        assert state.pool
+        assert state.pool.looks == look
+    assert len(state.pool.pairs) == 4, "in the second look, those that had no turn in the first"
