@@ -144,7 +144,7 @@ def test_a_model_without_a_price_is_refused_or_counted_as_declared(
 def test_a_campaign_that_is_spent_is_refused_with_exit_3_before_a_run_begins(
     tasks: CellProject, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shared = [*PAID, "campaign=spring", "budget.campaign.usd=0.75", "budget.cell.usd=0.25"]
+    shared = [*PAID, "reuse=none", "campaign=spring", "budget.campaign.usd=0.75", "budget.cell.usd=0.25"]
     assert bench(tasks, *shared, "tasks.id='t[01]'") == 0
     assert bench(tasks, *shared) == 3
     assert kinds(tasks).count("measured") == 1
@@ -187,11 +187,11 @@ def test_a_run_that_may_cost_money_needs_somebody_to_ask(
 def test_what_runs_cost_is_expected_of_the_next_one(
     tasks: CellProject, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert bench(tasks, *PAID, "tasks.id='t[0-4]'") == 0
+    assert bench(tasks, *PAID, "tasks.id='t[0-4]'") == 0  # a cell that it may reuse costs nothing
     capsys.readouterr()
     with open("/dev/null") as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        assert bench(tasks, *PAID[:2], "budget.usd=9", "budget.cell.usd=2") == 2
+        assert bench(tasks, *PAID[:2], "reuse=none", "budget.usd=9", "budget.cell.usd=2") == 2
     said = capsys.readouterr().err
     assert "$1.50 a generation, from $1.50 to $1.50" in said
     assert (

@@ -64,7 +64,9 @@ def test_a_mark_of_the_byte_order_is_taken(project: Project) -> None:
     mark = b"\xef\xbb\xbf"
     (project.root / "evolve.toml").write_bytes(mark + b'name = "marked"\n')
     (project.root / "conf" / "budget").mkdir(parents=True, exist_ok=True)
-    (project.root / "conf" / "budget" / "marked.yaml").write_bytes(mark + b"cells: 7\nwall: null\n")
+    (project.root / "conf" / "budget" / "marked.yaml").write_bytes(
+        mark + b"defaults: [/builtin/budget@_here_: unlimited, _self_]\ncells: 7\n"
+    )
     config, _ = load_config(["budget=marked"], root=project.root)
     assert config.budget.cells == 7
 
