@@ -37,10 +37,11 @@ from bench.sweep import (
     sweep_report,
 )
 from bench.watch import GenerationStarted, VerdictReached, Watcher
-from evolve.begun import Begun
+from evolve.begun import REPORT, Begun
 from evolve.gate import (
     Evidence,
     Policy,
+    Promotion,
     PromotionMetadata,
     Verdict,
     collect_evidence,
@@ -82,7 +83,8 @@ class Standing(Struct, frozen=True):
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
-    that an earlier process began the run, `again` the generation of which what failed is measured again.
+    that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
+    failed is measured again.
     """
 
     ground: Ground
@@ -91,6 +93,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     watcher: Watcher
     cancellation: Cancellation
     resumed: bool = False
+    ended: bool = False
     again: int | None = None
 
 
@@ -113,22 +116,28 @@ def resume_generation(
     conditions: Conditions, begun: Begun, standing: Standing, *, again: bool = False
 ) -> Generation:
     """Go on with a generation that an earlier process began, and decide. One that was decided on a whole sweep is
-    read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed.
+    read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed: also
+    if the next one would.
     """
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
     attempt = _attempt(conditions, begun.proposal, overlay, standing)
+    if begun.judged is not None and conditions.ended:
+        return _read_back(begun.judged, plan, folder, attempt)
     if attempt.proposed != plan.proposed:
         raise RunError(
             f"{folder} cannot go on: the skills that it changes are no longer as they were\n"
             "  put them back, or start a new run: rows that still hold are reused"
         )
-    if begun.judged and not again:
+    refuse_changed(ground, plan, attempt.arms, folder)
+    if begun.judged is not None and not again:
         result = SweepResult(read_rows(folder / "results.jsonl")[0], None)
         return _decide(conditions, plan, folder, attempt, result, judged=True)
+    (folder / "promotion.json").unlink(
+        missing_ok=True
+    )  # it would not be the decision on what is measured now
     _announce(conditions, plan.generation, attempt)
-    refuse_changed(ground, plan, attempt.arms, folder)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
     return _decide(conditions, plan, folder, attempt, sweep_on(ground, plan, attempt.arms, *sweep))
 
@@ -160,6 +169,23 @@ def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, stand
         selected=selected,
         arms=make_arms(ground, selected, incumbents, candidates, overlay.digest),
         proposed=_proposed(proposal, (incumbents, candidates), champion),
+    )
+
+
+def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
+    """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
+    return Generation(
+        number=plan.generation,
+        cells=len(plan.cells),
+        folder=folder,
+        proposal=attempt.proposal,
+        overlay=attempt.overlay,
+        champion=attempt.champion,
+        base=attempt.base,
+        skills=attempt.skills,
+        evidence=promotion.evidence,
+        verdict=promotion.verdict,
+        code=ExitCode(promotion.metadata.exit_code),
     )
 
 
@@ -284,7 +310,7 @@ def _write_report(conditions: Conditions, generation: Generation, plan: Plan, re
     """report.md, which people read; the verdict is announced once it is there."""
     verdict = generation.verdict
     said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons)
-    path = generation.folder / "report.md"
+    path = generation.folder / REPORT
     write_whole(path, render_report(sweep_report(conditions.ground, plan, result, said)).encode())
     conditions.watcher.see(
         VerdictReached(

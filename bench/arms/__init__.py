@@ -1,7 +1,7 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
-from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal
+from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal, read_sessions
 from bench.arms.looking import Look
 from bench.arms.model import Cell, Turn
 from bench.arms.places import Place
@@ -34,5 +34,6 @@ __all__ = [
     "limits_of",
     "measure",
     "open_journal",
+    "read_sessions",
     "same_measurement",
 ]

@@ -15,7 +15,11 @@ def apply_faults(case: Case, point: Point) -> Iterator[str]:
     done = case.evolve(NEVER, *project.words)
     skill = project.root / ".claude/skills/craft/SKILL.md"
     new = project.root / "proposed/.claude/skills/craft/SKILL.md"
-    contents, decided, rows = {skill.read_bytes(), new.read_bytes()}, verdict(project.run), Remains.of(project.run)
+    contents, decided, rows = (
+        {skill.read_bytes(), new.read_bytes()},
+        verdict(project.run),
+        Remains.of(project.run),
+    )
     done = case.evolve(point, "apply", project.run.name)
     if done.returncode != -signal.SIGKILL:
         yield f"not killed at {point}: {done.returncode} {done.stderr[-2000:]}"

@@ -70,7 +70,9 @@ class Case:
     def begin_or_go_on(self, point: Point) -> "subprocess.CompletedProcess[str]":
         """Begin the run, or go on with what there is of it."""
         run = self.project.begun()
-        return self.evolve(point, *self.project.words) if run is None else self.evolve(point, "resume", run.name)
+        return (
+            self.evolve(point, *self.project.words) if run is None else self.evolve(point, "resume", run.name)
+        )
 
     def undisturbed(self) -> Undisturbed:
         """Run it to its end."""
@@ -109,6 +111,8 @@ def faults(case: Case, points: Sequence[Point], expected: Undisturbed) -> Iterat
     yield from _starts(project, expected, unfinished)
     if verdict(project.run) != expected.verdict:
         yield f"another verdict: {verdict(project.run)!r}"
+    if not (project.run / "gen-1" / "report.md").exists():
+        yield "no report"
     yield from left_behind(project.folder, project.scratch, case.temporary)
 
 

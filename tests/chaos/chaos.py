@@ -37,7 +37,17 @@ MOMENTS = {
     "plan": FILE,
     "verdict": FILE,
     "report": FILE,
-    "apply": ("before", "opened", "staged", "validated", "exchange", "exchanged", "verified", "recorded", "remove"),
+    "apply": (
+        "before",
+        "opened",
+        "staged",
+        "validated",
+        "exchange",
+        "exchanged",
+        "verified",
+        "recorded",
+        "remove",
+    ),
 }
 # before a run has begun, nothing can be lost: most of these are killed when it goes on
 EARLY = ("template", "setup")
@@ -92,7 +102,11 @@ def run_case(drawn: Drawn, folder: Path, expected: dict[str, Undisturbed]) -> En
     """Run one case in a folder that is removed again if nothing is wrong."""
     applied = drawn.points[0].phase == "apply"
     case = Case(folder / str(drawn.number), drawn.sandbox, ("work",) if applied else ("review", "work"))
-    found = apply_faults(case, drawn.points[0]) if applied else faults(case, drawn.points, expected[drawn.sandbox])
+    found = (
+        apply_faults(case, drawn.points[0])
+        if applied
+        else faults(case, drawn.points, expected[drawn.sandbox])
+    )
     try:
         listed = tuple(found)
     except Exception as error:  # noqa: BLE001 - the other cases go on
@@ -120,7 +134,9 @@ def _wanted(drawn: Drawn, phases: Sequence[str]) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Kill, go on, compare, tell."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("phases", nargs="*", metavar="PHASE", help=f"of {', '.join(MOMENTS)} (default: all)")
     parser.add_argument("--each", type=int, default=15, help="cases of each phase (default: 15)")
     parser.add_argument("--seed", type=int, default=1)

@@ -5,7 +5,6 @@ moment, whichever thread it is in; with the phase `count`, MOMENT is a file that
 """
 
 import functools
-import itertools
 import json
 import os
 import pathlib

@@ -35,7 +35,9 @@ class Remains(Struct, frozen=True):
         spend = lines(folder.parent / "spend.jsonl")
         return Remains(
             rows=tuple(canonical_json(row) for row in rows),
-            waiting=tuple(canonical_json(row) for each in journal if each["type"] == "cell" for row in each["rows"]),
+            waiting=tuple(
+                canonical_json(row) for each in journal if each["type"] == "cell" for row in each["rows"]
+            ),
             sessions=Counter(_session(each) for each in journal if each["type"] == "session"),
             reserved=Counter(_reserved(each["session"]) for each in spend if each["entry"] == "reserved"),
         )
@@ -45,7 +47,9 @@ class Remains(Struct, frozen=True):
         """How often each cell is measured by a row."""
         rows = [json.loads(row) for row in self.rows]
         return Counter(
-            tuple(row["identity"][name] for name in _CELL) for row in rows if row["outcome"]["status"] == "measured"
+            tuple(row["identity"][name] for name in _CELL)
+            for row in rows
+            if row["outcome"]["status"] == "measured"
         )
 
     def unfinished(self) -> Counter[Key]:
@@ -71,13 +75,13 @@ def verdict(run: Path) -> bytes:
 
 def left_behind(folder: Path, scratch: Path, temporary: Path) -> list[str]:
     """Processes, mounts and temporary files and folders that still have to do with the project in `folder`."""
-    mark = str(folder).encode()
+    mark = f"{folder}/".encode()
     processes = [
         f"process {path.parent.name}: {text[:200]!r}"
         for path in Path("/proc").glob("[0-9]*/cmdline")
         if mark in (text := _read(path))
     ]
-    mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line]
+    mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if f"{folder}/" in line]
     made = [str(path) for place in (scratch, temporary) for path in place.iterdir()]
     hidden = [str(path) for path in (folder / "project" / "runs").rglob(".*") if path.is_file()]
     return processes + mounts + made + hidden
