@@ -70,7 +70,7 @@ class SessionEnded(Struct, frozen=True, kw_only=True, tag="session", tag_field="
 class CellEnded(Struct, frozen=True, kw_only=True, tag="cell", tag_field="type"):
     """The rows of all attempts of a cell that is measured, but not yet in its place of `results.jsonl`."""
 
-    rows: tuple[Row, ...]
+    rows: Annotated[tuple[Row, ...], Meta(min_length=1)]
 
 
 Entry = JournalHead | SessionEnded | CellEnded

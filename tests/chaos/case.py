@@ -24,10 +24,11 @@ class Point(Struct, frozen=True):
     phase: str
     moment: str
     number: int = 1
+    signal: str = "SIGKILL"
 
     @property
-    def words(self) -> tuple[str, str, str]:
-        return (self.phase, self.moment, str(self.number))
+    def words(self) -> tuple[str, ...]:
+        return (self.phase, self.moment, str(self.number), self.signal)
 
     def __str__(self) -> str:
         return f"{self.phase} {self.moment} {self.number}"

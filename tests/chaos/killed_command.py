@@ -1,7 +1,8 @@
-"""A program: `evolve` or `bench` with the words that follow, killed with SIGKILL at a point of a phase.
+"""A program: `evolve` or `bench` with the words that follow, which gets a signal at a point of a phase.
 
-`killed_command.py PHASE MOMENT NUMBER PROGRAM WORDS…` kills at the NUMBER-th time that the phase comes to that
-moment, whichever thread it is in; with the phase `count`, MOMENT is a file that gets how often each was reached.
+`killed_command.py PHASE MOMENT NUMBER SIGNAL PROGRAM WORDS…` sends it at the NUMBER-th time that the phase comes to
+that moment, whichever thread it is in. With the phase `count`, MOMENT is a file that gets how often each was reached;
+with `clock`, the clock is MOMENT seconds off.
 """
 
 import functools
@@ -15,6 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ import evolve.apply.applying
 import evolve.apply.run
 import evolve.cli
 import evolve.gate.verdict
+import evolve.resume
 
 PROGRAMS = {"bench": bench.cli.main, "evolve": evolve.cli.main}
 LINES = {"append": "results.jsonl", "journal": "journal.jsonl", "spend": "spend.jsonl"}
@@ -38,10 +41,10 @@ WHOLE = {"plan": "plan.json", "verdict": "promotion.json", "report": "report.md"
 
 
 class Killer:
-    """Ends this process at one of the points that it is told of."""
+    """Sends this process a signal at one of the points that it is told of."""
 
-    def __init__(self, phase: str, moment: str, number: int) -> None:
-        self._fatal, self._number = (phase, moment), number
+    def __init__(self, phase: str, moment: str, number: int, fatal: signal.Signals) -> None:
+        self._fatal, self._number, self._signal = (phase, moment), number, fatal
         self._lock = threading.Lock()
         self._local = threading.local()
         self.seen: Counter[str] = Counter()
@@ -56,7 +59,7 @@ class Killer:
             self.seen[f"{phase} {moment}"] += 1
             if (phase, moment) == self._fatal and self.seen[f"{phase} {moment}"] == self._number:
                 first()
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), self._signal)
 
     def within(self, moment: str) -> None:
         """A point of whichever phase this thread is in."""
@@ -177,9 +180,24 @@ def watch_apply(killer: Killer) -> None:
     killer.wrap(evolve.apply.applying, "publish", lambda *_: "apply")
 
 
-def main(phase: str, moment: str, number: str, program: str, *words: str) -> int:
-    killer = Killer(phase, moment, int(number))
+def set_clock(seconds: float) -> None:
+    """Every module of this project takes it for so much later."""
+
+    class Off(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) + timedelta(seconds=seconds)
+
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in PROGRAMS and getattr(module, "datetime", None) is datetime:
+            module.datetime = Off
+
+
+def main(phase: str, moment: str, number: str, fatal: str, program: str, *words: str) -> int:
+    killer = Killer(phase, moment, int(number), signal.Signals[fatal])
     install(killer)
+    if phase == "clock":
+        set_clock(float(moment))
     code = PROGRAMS[program](words)
     if phase == "count":
         Path(moment).write_text(json.dumps(killer.seen))
