@@ -55,10 +55,14 @@ class Case:
 
     def evolve(self, point: Point, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run `evolve` up to its end, or to the point."""
+        return self.run("evolve", point, *words)
+
+    def run(self, program: str, point: Point, *words: str) -> "subprocess.CompletedProcess[str]":
+        """The same for `evolve` or `bench`."""
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         environment |= {"TMPDIR": str(self.temporary), "PYTHONPATH": str(TOP)}
         return subprocess.run(
-            [sys.executable, str(PROGRAM), *point.words, "evolve", *words, "--root", str(self.project.root)],
+            [sys.executable, str(PROGRAM), *point.words, program, *words, "--root", str(self.project.root)],
             cwd=self.project.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
