@@ -10,7 +10,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
 # An interpreter that is not installed is a printed skip in the summary, here and in CI alike.
 nox.options.error_on_missing_interpreters = False
-# not among them: `perf`, whose ratios need a quiet machine, and `slow`
+# not among them: `perf`, whose ratios need a quiet machine, `slow` and `chaos`
 nox.options.sessions = ["lint", "types", "schemas", "conf", "tests", "e2e", "build"]
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -109,6 +109,13 @@ def perf(session: nox.Session) -> None:
     """Ratios against baselines measured in the same run, as a table."""
     session.install(*TESTING, ".")
     session.run("python", "tests/perf/table.py", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def chaos(session: nox.Session) -> None:
+    """Hundreds of runs that are killed at drawn points and gone on with: minutes, and a histogram."""
+    session.install(*TESTING, ".")
+    session.run("python", "-m", "tests.chaos.chaos", *session.posargs)
 
 
 @nox.session(python=MAIN)

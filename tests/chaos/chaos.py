@@ -1,7 +1,7 @@
 """Runs that are killed with SIGKILL at drawn points, and taken up again: `nox -s chaos`.
 
 Prints how many kills came in each phase, and every fault; exits with 1 if there is one, or too few kills.
-`python tests/chaos/chaos.py --each 1 --seed 7` is a short one.
+`python -m tests.chaos.chaos --each 1 --seed 7` is a short one.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """A tiny project of which a whole generation takes seconds: a review, and two pieces of work that are planned first.
 
-Its agent does the same thing every time, and its candidate is promoted. On the host it writes down, outside of the
-run and of everything that is removed, each time that it is started.
+Its agent does the same thing every time, and its candidate is promoted where only work is asked for. On the host it
+writes down, outside of the run and of everything that is removed, each time that it is started, and it breaks while a
+file there says so.
 """
 
 import json
@@ -17,6 +18,8 @@ text = "".join(open(skill["path"] + "/SKILL.md").read() for skill in session["sk
 brief = "Briefly" in text
 if {log!r}:
     with open({log!r}, "a") as file: file.write(json.dumps([session["kind"], brief, session["prompt"]]) + "\\n")
+    if os.path.exists({log!r} + ".broken"):
+        if open({log!r} + ".broken").read() in ("all", session["kind"] + " brief" * brief): sys.exit(7)
 say(type="usage", turns=1 if brief else 4, output_tokens=len(text), input_tokens=10, requests=1)
 if session["kind"] == "review":
     answer = json.dumps({{"schema_version": 1, "verdict": "approve", "findings": []}})
@@ -42,19 +45,16 @@ _PLANNED: dict[str, Any] = {
     "work": {"kind": "work", "prompt": "prompts/work_from_plan.md", **_BOTH, "order": 2, "boundary": ["**"]},
 }
 _SESSIONS = {"review": _REVIEWED, "work": _PLANNED}
-FOREVER = 'import time\nwhile "Wait" in text: time.sleep(60)\n'
 
 
 class ChaosProject:
     """The project below a new folder. `words` are the overrides of its one command."""
 
-    def __init__(
-        self, folder: Path, sandbox: str, *, kinds: Sequence[str] = ("review", "work"), body: str = ""
-    ) -> None:
+    def __init__(self, folder: Path, sandbox: str, *, kinds: Sequence[str] = ("review", "work")) -> None:
         made = CellProject(folder)
         self.folder, self.root, self.scratch = folder, made.root, made.scratch
         self.log = folder / "starts" if sandbox == "host" else None
-        made.agent(_AGENT.format(log="" if self.log is None else str(self.log)) + body)
+        made.agent(_AGENT.format(log="" if self.log is None else str(self.log)))
         _write_tasks(made, kinds)
         _write_arms(made, kinds)
         made.skill("craft", "Say all there is to say.")
@@ -79,6 +79,13 @@ class ChaosProject:
     def begun(self) -> Path | None:
         """The same, or None while there is none that could go on."""
         return next((path.parent for path in self.root.glob("runs/*/config.json")), None)
+
+    def breaks(self, what: str | None) -> None:
+        """From now on the agent breaks: `all` sessions, those of a kind, or with ` brief` those of the candidate."""
+        flag = self.folder / "starts.broken"
+        flag.unlink(missing_ok=True)
+        if what is not None:
+            flag.write_text(what)
 
     def starts(self) -> list[str]:
         """What the agent wrote down, a line for each time that it was started."""

@@ -14,6 +14,7 @@ from many_cells import in_bubblewrap, on_the_host
 from many_rows import from_rows_to_a_verdict
 from measuring import Line
 from repository_cost import on_a_repository
+from resuming import of_a_finished_run
 from schedule import on_published_durations
 from starting import of_the_command
 from timeouts import of_a_stubborn_command
@@ -28,6 +29,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "bubblewrap": in_bubblewrap,
     "repository": on_a_repository,
     "rows": from_rows_to_a_verdict,
+    "resume": of_a_finished_run,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)
