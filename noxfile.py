@@ -10,7 +10,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
 # An interpreter that is not installed is a printed skip in the summary, here and in CI alike.
 nox.options.error_on_missing_interpreters = False
-# not among them: `perf`, whose ratios need a quiet machine, `campaign` and `slow`
+# not among them: `perf`, whose ratios need a quiet machine, `campaign`, `slow` and `chaos`
 nox.options.sessions = ["lint", "types", "schemas", "conf", "tests", "e2e", "build"]
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -116,6 +116,13 @@ def campaign(session: nox.Session) -> None:
     """Ten rejected generations on `wild`: the sessions paid with and without reuse, as a table."""
     session.install(".[wild]")
     session.run("python", "tests/campaign/campaign.py", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def chaos(session: nox.Session) -> None:
+    """Hundreds of runs that are killed at drawn points and gone on with: minutes, and a histogram."""
+    session.install(*TESTING, ".")
+    session.run("python", "-m", "tests.chaos.chaos", *session.posargs)
 
 
 @nox.session(python=MAIN)

@@ -49,7 +49,7 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         raise RunError(
             f"cannot write {path}: {error.strerror}\n"
-            "  every row that was measured is kept; free some space or fix the permissions, then start a new run"
+            "  every row that was measured is kept; free some space or fix the permissions, then go on with resume"
         ) from error
 
 

@@ -97,5 +97,5 @@ def _cut_back(descriptor: int, size: int) -> str:
 def _cannot(do: str, path: Path, error: OSError, note: str = "") -> RunError:
     return RunError(
         f"cannot {do} {path}: {error.strerror}{note}\n"
-        f"  every row before it is safe; free some space or fix the permissions, then go on with evolve resume"
+        f"  every row before it is safe; free some space or fix the permissions, then go on with resume"
     )

@@ -7,9 +7,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.cli_run import announce, confirmed, load, open_events, print_json, results_to
+from bench.cli_resume import saved_config_of, tidy
+from bench.cli_run import (
+    announce,
+    confirmed,
+    load,
+    open_events,
+    print_json,
+    results_to,
+)
 from bench.commandline import cancel_on_signals, config_dirs
-from bench.config import Config, read_saved_config
+from bench.config import Config
 from bench.digest import digest_json
 from bench.disk import write_whole
 from bench.errors import RunError
@@ -95,8 +103,9 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
     """Go on with a run of `bench` that was interrupted: what was measured or paid stays."""
     root = find_project(options.run, options.root, Path.cwd())
     run = find_run(root, options.run)
-    plan = _own_plan(run)
-    config = read_saved_config(run.path / "config.json")
+    config = saved_config_of(run)
+    plan = _own_plan(run, config)
+    tidy(run)
     selected = required_arms(config.arms, None)
     with (
         hold_run(run, "bench resume") as hold,
@@ -115,10 +124,15 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
     return code
 
 
-def _own_plan(run: RunFolder) -> Plan:
-    if not (run.path / "plan.json").exists() and any(run.path.glob("gen-*")):
+def _own_plan(run: RunFolder, config: Config) -> Plan:
+    if config.proposer is not None:
         raise RunError(
             f"run {printable(run.id)} is one of evolve\n  go on with it: evolve resume {printable(run.id)}"
+        )
+    if not (run.path / "plan.json").exists():
+        raise RunError(
+            f"run {printable(run.id)} was killed before its plan was sealed: nothing of it was measured\n"
+            "  start a new run with the same words"
         )
     return read_plan(run.path / "plan.json")[0]
 

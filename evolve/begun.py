@@ -10,16 +10,18 @@ from bench.project import RunFolder, remove_folder
 from bench.skills import read_overlay
 from bench.sweep import Plan, read_plan
 from evolve.errors import PromotionError
-from evolve.gate import read_promotion
+from evolve.gate import Promotion, read_promotion, recompute
 from evolve.propose import Proposal
+
+REPORT = "report.md"
 
 
 class Begun(Struct, frozen=True):
-    """The proposal and the sealed plan of a generation; `judged` if its sweep came to its end and was decided."""
+    """The proposal and the sealed plan of a generation, and what was decided if its sweep came to its end."""
 
     proposal: Proposal
     plan: Plan
-    judged: bool
+    judged: Promotion | None
 
 
 def read_begun(run: RunFolder, number: int, config: Config) -> Begun | None:
@@ -45,17 +47,20 @@ def read_begun(run: RunFolder, number: int, config: Config) -> Begun | None:
         files=overlay.files,
         text=(folder / "proposal.md").read_text("utf-8"),
     )
-    return Begun(proposal, plan, _judged(folder / "promotion.json"))
+    return Begun(proposal, plan, _judged(folder))
 
 
-def _judged(path: Path) -> bool:
-    """Whether there is a decision on a whole sweep; one that was cut short is decided again."""
-    if not path.exists():
-        return False
+def _judged(folder: Path) -> Promotion | None:
+    """The decision on a whole sweep, told in a report; one that was cut short is decided again."""
+    path = folder / "promotion.json"
+    if not path.exists() or not (folder / REPORT).exists():
+        return None
     try:
-        return read_promotion(path).evidence.stopped is None
+        promotion = read_promotion(path)
+        recompute(promotion)
     except PromotionError as error:
         raise RunError(f"{error}\n  restore the run folder from a copy, or start a new run") from error
+    return promotion if promotion.evidence.stopped is None else None
 
 
 def _discard(folder: Path) -> None:

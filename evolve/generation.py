@@ -40,10 +40,11 @@ from bench.sweep import (
     with_reuse,
 )
 from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
-from evolve.begun import Begun
+from evolve.begun import REPORT, Begun
 from evolve.gate import (
     Evidence,
     Policy,
+    Promotion,
     PromotionMetadata,
     Verdict,
     collect_evidence,
@@ -89,7 +90,8 @@ class Standing(Struct, frozen=True):
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
-    that an earlier process began the run, `again` the generation of which what failed is measured again.
+    that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
+    failed is measured again.
     """
 
     ground: Ground
@@ -98,6 +100,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     watcher: Watcher
     cancellation: Cancellation
     resumed: bool = False
+    ended: bool = False
     again: int | None = None
 
 
@@ -123,23 +126,28 @@ def resume_generation(
     conditions: Conditions, begun: Begun, standing: Standing, *, again: bool = False
 ) -> Generation:
     """Go on with a generation that an earlier process began, and decide. One that was decided on a whole sweep is
-    read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed.
+    read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed: also
+    if the next one would.
     """
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
     attempt = _attempt(conditions, begun.proposal, overlay, standing)
+    if begun.judged is not None and conditions.ended:
+        return _read_back(begun.judged, plan, folder, attempt)
     if attempt.proposed != plan.proposed:
         raise RunError(
             f"{folder} cannot go on: the skills that it changes are no longer as they were\n"
             "  put them back, or start a new run: rows that still hold are reused"
         )
-    if begun.judged and not again:
-        rows, drift = read_rows(folder / "results.jsonl")[0], read_drift(folder)
-        result = SweepResult(rows, None, drift=drift)
-        return _decide(conditions, plan, folder, attempt, result, judged=True)
-    _announce(conditions, plan.generation, attempt)
     refuse_changed(ground, plan, attempt.arms, folder)
+    if begun.judged is not None and not again:
+        result = SweepResult(read_rows(folder / "results.jsonl")[0], None, drift=read_drift(folder))
+        return _decide(conditions, plan, folder, attempt, result, judged=True)
+    (folder / "promotion.json").unlink(
+        missing_ok=True
+    )  # it would not be the decision on what is measured now
+    _announce(conditions, plan.generation, attempt)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
     sealed = read_sealed(folder, plan)
     return _decide(conditions, plan, folder, attempt, sweep_on(ground, sealed, attempt.arms, *sweep))
@@ -172,6 +180,25 @@ def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, stand
         selected=selected,
         arms=make_arms(ground, selected, incumbents, candidates, overlay.digest),
         proposed=_proposed(proposal, (incumbents, candidates), champion),
+    )
+
+
+def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
+    """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
+    return Generation(
+        number=plan.generation,
+        paid=len(plan.paid),
+        reused=len(plan.cells) - len(plan.paid),
+        drift=promotion.evidence.drift,
+        folder=folder,
+        proposal=attempt.proposal,
+        overlay=attempt.overlay,
+        champion=attempt.champion,
+        base=attempt.base,
+        skills=attempt.skills,
+        evidence=promotion.evidence,
+        verdict=promotion.verdict,
+        code=ExitCode(promotion.metadata.exit_code),
     )
 
 
@@ -301,7 +328,7 @@ def _write_report(conditions: Conditions, generation: Generation, plan: Plan, re
     """report.md, which people read; the verdict is announced once it is there."""
     verdict = generation.verdict
     said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons)
-    path = generation.folder / "report.md"
+    path = generation.folder / REPORT
     write_whole(path, render_report(sweep_report(conditions.ground, plan, result, said)).encode())
     conditions.watcher.see(
         VerdictReached(

@@ -12,7 +12,7 @@ from bench.watch import Noted
 from evolve.begun import read_begun
 from evolve.generation import Conditions, Generation, Standing, resume_generation, run_generation
 from evolve.history import read_history, relevant, skills_digest
-from evolve.promoted import freeze_start, write_champion
+from evolve.promoted import freeze_start, remove_champion, write_champion
 from evolve.propose import Proposer, Setting
 
 
@@ -62,6 +62,8 @@ def run_generations(
         if code is not ExitCode.VERDICT:
             break
     promoted = any(each.verdict.decision == "promote" for each in done)
+    if conditions.resumed and not promoted:
+        remove_champion(conditions.run)
     return RunResult(
         generations=tuple(done),
         champion=_write_champion(conditions, champion) if champion is not None and promoted else None,

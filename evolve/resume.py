@@ -1,15 +1,17 @@
 """What `evolve resume` and `evolve topup` do: a run goes on where an earlier process left it."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
+from bench.cli_resume import saved_config_of, tidy
 from bench.cli_run import open_events
 from bench.commandline import cancel_on_signals, config_dirs
-from bench.config import Config, read_saved_config
+from bench.config import Config, read_overrides
 from bench.digest import digest_json
 from bench.errors import RunError
 from bench.exits import ExitCode
@@ -29,11 +31,17 @@ from evolve.run import deciding, print_result
 Say = Callable[[str], None]
 
 
+_TOPUP = "topup"
+
+
 class _Extent(Struct, frozen=True):
-    """How far a run is to go: its generations, and the one of which what failed is measured again."""
+    """How far a run is to go: its generations, the one of which what failed is measured again, and whether the run
+    came to its end before.
+    """
 
     generations: int
     again: int | None
+    ended: bool = False
 
 
 def resume(options: argparse.Namespace, say: Say) -> ExitCode:
@@ -51,11 +59,12 @@ def _go_on(
 ) -> ExitCode:
     root = find_project(options.run, options.root, Path.cwd())
     run = find_run(root, options.run)
-    config = read_saved_config(run.path / "config.json")
+    config = _own_config(run)
     proposing, promotion = deciding(config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     canonical, start = canonical_skills(config, root), _start(run, config)
     extent = extent_of(run, config, say)
+    tidy(run)
     with (
         hold_run(run, f"evolve {options.command}") as hold,
         cancel_on_signals(quiet=options.quiet) as cancellation,
@@ -73,22 +82,36 @@ def _go_on(
             watcher=watcher,
             cancellation=cancellation,
             resumed=True,
+            ended=extent.ended,
             again=extent.again,
         )
         result: RunResult = run_generations(conditions, proposer, canonical, start, extent.generations)
         hold.finish(int(result.code))
         watcher.see(RunFinished(run=run.id, code=int(result.code)))
-    print_result(options, run, result, ground, f"evolve resume {printable(run.id)}")
+    print_result(
+        options, run, result, ground, shlex.join(["evolve", *read_overrides(run.path / "config.json")])
+    )
     return result.code
+
+
+def _own_config(run: RunFolder) -> Config:
+    """The configuration of a run of `evolve`. RunError for a run of `bench`, and for one that did not begin."""
+    config = saved_config_of(run)
+    if config.proposer is None or config.promotion is None:
+        raise RunError(
+            f"run {printable(run.id)} is one of bench, which decides nothing\n"
+            f"  go on with it: bench resume {printable(run.id)}"
+        )
+    return config
 
 
 def _rest(run: RunFolder, config: Config, say: Say) -> _Extent:
     """All that is left of the run; of one that came to a verdict, nothing is."""
     holder, _ = read_holder(run)
     last = _last_begun(run)
-    if holder is not None and holder.code == ExitCode.VERDICT:
+    if holder is not None and holder.code == ExitCode.VERDICT and not holder.command.endswith(_TOPUP):
         say(f"run {printable(run.id)} came to its end: nothing is left to measure")
-        return _Extent(last, None)
+        return _Extent(last, None, ended=True)
     broken = holder is not None and holder.code == ExitCode.UNUSABLE
     return _Extent(config.generations, last if broken else None)
 
@@ -98,7 +121,15 @@ def _missing(run: RunFolder, _config: Config, say: Say) -> _Extent:
     last = _last_begun(run)
     folder = run.path / f"gen-{last}"
     if last == 0:
-        raise RunError(f"run {printable(run.id)} has no generation to top up\n  go on with it: evolve resume")
+        raise RunError(
+            f"run {printable(run.id)} has no generation to top up: nothing was measured\n"
+            f"  go on with it: evolve resume {printable(run.id)}"
+        )
+    if not (folder / "promotion.json").exists():
+        raise RunError(
+            f"generation {last} of run {printable(run.id)} was interrupted: there is no decision on it yet\n"
+            f"  go on with it first: evolve resume {printable(run.id)}"
+        )
     plan, _ = read_plan(folder / "plan.json")
     standing = Standing.of(read_rows(folder / "results.jsonl")[0])
     missing = [cell for cell in plan.cells if not standing.settled(cell.key)]
@@ -113,11 +144,16 @@ def _missing(run: RunFolder, _config: Config, say: Say) -> _Extent:
 
 def _last_begun(run: RunFolder) -> int:
     """The number of the last generation whose plan was sealed; 0 if there is none."""
-    numbers = [int(path.parent.name[4:]) for path in run.path.glob("gen-*/plan.json")]
-    return max(numbers, default=0)
+    numbers = [path.parent.name[4:] for path in run.path.glob("gen-*/plan.json")]
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
 def _start(run: RunFolder, config: Config) -> Overlay | None:
-    """What the run was built on."""
+    """What the run was built on. RunError for a run that was killed before that was kept for certain."""
     folder = run.path / START
+    if config.proposer is not None and config.proposer.unapplied == "build_on" and not _last_begun(run):
+        raise RunError(
+            f"run {printable(run.id)} was killed before its first plan was sealed: nothing of it was measured\n"
+            "  start a new run with the same words"
+        )
     return read_overlay(folder, config.skills) if folder.exists() else None

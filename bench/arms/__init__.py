@@ -1,7 +1,7 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
-from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal
+from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal, read_sessions
 from bench.arms.looking import Look
 from bench.arms.model import Cell, Turn
 from bench.arms.places import Place
@@ -37,5 +37,6 @@ __all__ = [
     "measure",
     "open_journal",
     "provenance",
+    "read_sessions",
     "same_measurement",
 ]

@@ -3,6 +3,8 @@
 import tempfile
 from pathlib import Path
 
+from msgspec import structs
+
 from bench.arms.checking import check_hidden, check_review, check_visibly
 from bench.arms.judge import Checks, Finding, judge_checks
 from bench.arms.looking import Look, look_command
@@ -143,8 +145,13 @@ def _name_the_stop(record: Measurement, cancellation: Cancellation) -> None:
 
 
 def same_measurement(first: Row, second: Row) -> str | None:
-    """None if two runs of a deterministic agent agree in everything but time, else what differs."""
-    for name in ("outcome", "score", "usage", "change"):
+    """None if two runs of a deterministic agent agree in everything but time, else what differs. What is only
+    remarked says how it was measured, too: in one go, or by two processes.
+    """
+    outcomes = [structs.replace(row.outcome, diagnostics=()) for row in (first, second)]
+    if outcomes[0] != outcomes[1]:
+        return "outcome"
+    for name in ("score", "usage", "change"):
         if getattr(first, name) != getattr(second, name):
             return name
     differing = [

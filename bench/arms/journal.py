@@ -19,7 +19,7 @@ from bench.digest import canonical_json
 from bench.errors import RunError
 from bench.line_file import LineFile, complete_lines, cut_torn_line
 from bench.measured import End, SessionReport
-from bench.results import Artifact, Row
+from bench.results import Artifact, Provenance, Row
 
 SCHEMA_VERSION = 1
 _HEAD = 1  # the number of its line
@@ -36,8 +36,8 @@ class JournalHead(Struct, frozen=True, kw_only=True, tag="journal", tag_field="t
 
 class SessionEnded(Struct, frozen=True, kw_only=True, tag="session", tag_field="type"):
     """A session that was paid, with all that its cell needs to go on without it. `again` marks the second
-    measurement of a cell that is checked twice; `state` is what it left in its working copy and home, null where that is nothing, and
-    `restorable` whether its cell can go on from there.
+    measurement of a cell that is checked twice; `state` is what it left in its working copy and home, null where
+    that is nothing, and `restorable` whether its cell can go on from there. `provenance` is what a row would say.
     """
 
     task: str
@@ -60,6 +60,7 @@ class SessionEnded(Struct, frozen=True, kw_only=True, tag="session", tag_field="
     finding: Finding | None
     state: Artifact | None
     restorable: bool
+    provenance: Provenance
 
     @property
     def cell(self) -> CellKey:
@@ -69,7 +70,7 @@ class SessionEnded(Struct, frozen=True, kw_only=True, tag="session", tag_field="
 class CellEnded(Struct, frozen=True, kw_only=True, tag="cell", tag_field="type"):
     """The rows of all attempts of a cell that is measured, but not yet in its place of `results.jsonl`."""
 
-    rows: tuple[Row, ...]
+    rows: Annotated[tuple[Row, ...], Meta(min_length=1)]
 
 
 Entry = JournalHead | SessionEnded | CellEnded
@@ -132,6 +133,14 @@ def open_journal(path: Path, plan: str, rows: Iterable[Row]) -> tuple[Journal, R
     return Journal(path, plan, remembered if entries else None), remembered
 
 
+def read_sessions(path: Path) -> tuple[SessionEnded, ...]:
+    """The sessions that a journal tells of; none where there is no journal. RunError names a line that is none."""
+    if not path.exists():
+        return ()
+    entries = (_read(path, number, line) for number, line in complete_lines(path))
+    return tuple(entry for entry in entries if isinstance(entry, SessionEnded))
+
+
 def _read(path: Path, number: int, line: bytes) -> Entry:
     try:
         return msgspec.json.decode(line, type=Entry)
@@ -162,7 +171,7 @@ def _check_head(path: Path, head: Entry, plan: str) -> None:
 def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
     """What the rows do not say yet. A stopped row settles nothing, and a failed one only the sessions before it."""
     listed = list(entries)
-    waiting = {entry.rows[-1].key: entry.rows for entry in listed if isinstance(entry, CellEnded)}
+    waiting = _waiting(listed)
     known = (*rows, *(row for attempts in waiting.values() for row in attempts))
     settled = {(row.key, row.identity.attempt) for row in known if row.outcome.status != "stopped"}
     done = {row.key for row in known if row.outcome.status in ("measured", "unusable")}
@@ -175,11 +184,28 @@ def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
         ):
             continue
         key = (entry.cell, entry.again)
-        before = tuple(each for each in sessions.get(key, ()) if each.attempt == entry.attempt)
-        sessions[key] = (*before, entry)
+        sessions[key] = (*_before(sessions.get(key, ()), entry.name), entry)
     written = {(row.key, row.identity.attempt) for row in rows}
     unwritten = {
         key: tuple(row for row in attempts if (row.key, row.identity.attempt) not in written)
         for key, attempts in waiting.items()
     }
     return Remembered(sessions, {key: left for key, left in unwritten.items() if left})
+
+
+def _waiting(entries: Iterable[Entry]) -> dict[CellKey, tuple[Row, ...]]:
+    """The rows of all attempts of each cell; an earlier process may have written down those before it, too."""
+    waiting: dict[CellKey, tuple[Row, ...]] = {}
+    for entry in entries:
+        if isinstance(entry, CellEnded):
+            key = entry.rows[-1].key
+            waiting[key] = (*waiting.get(key, ()), *entry.rows)
+    return waiting
+
+
+def _before(sessions: tuple[SessionEnded, ...], name: str) -> tuple[SessionEnded, ...]:
+    """Those that a session of this name follows: a cell that was stopped may have gone on as another attempt, and one
+    that could not go on began again.
+    """
+    names = [each.name for each in sessions]
+    return sessions[: names.index(name)] if name in names else sessions

@@ -1,6 +1,7 @@
 """A session that was paid, kept so that its cell can go on after a crash, and taken up again."""
 
 import zlib
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -13,7 +14,7 @@ from bench.arms.places import Place
 from bench.errors import RunError, WorkspaceError
 from bench.measured import Captured, End, ProcessResult, Usage
 from bench.redaction import Redactor
-from bench.results import Artifact, ObjectStore
+from bench.results import Artifact, ObjectStore, Provenance
 from bench.spend import SessionUse
 from bench.workspace import Kept, files_below, snapshot, write_files
 
@@ -52,10 +53,11 @@ def restore_state(store: ObjectStore, kept: Artifact, place: Place) -> None:
 
 
 class Begun(Struct, frozen=True, kw_only=True):
-    """The attempt that a session belongs to, and when it began."""
+    """The attempt that a session belongs to, when it began, and what it depends on."""
 
     turn: Turn
     at: datetime
+    provenance: Provenance
 
 
 class Stored(Struct, frozen=True):
@@ -93,6 +95,7 @@ def session_ended(
         finding=finding,
         state=stored.state,
         restorable=stored.restorable,
+        provenance=begun.provenance,
     )
 
 
@@ -114,6 +117,16 @@ def remembered_session(entry: SessionEnded, store: ObjectStore) -> Session:
         artifact=store.get(entry.artifact.digest) if entry.artifact else None,
         survivors=entry.survivors,
     )
+
+
+def damaged_session(store: ObjectStore, entries: Sequence[SessionEnded]) -> SessionEnded | None:
+    """The first of a cell's sessions of which something is missing in the store, or is not what it was."""
+    for entry in entries:
+        state = entry.state if entry is entries[-1] else None
+        kept = [each.digest for each in (entry.transcript, entry.artifact, state) if each is not None]
+        if not all(store.holds(digest) for digest in kept):
+            return entry
+    return None
 
 
 def use_of(session: Session | None, seconds: float) -> SessionUse:

@@ -9,10 +9,12 @@ from bench.arms.judge import Finding, judge_session
 from bench.arms.model import Session
 from bench.arms.notebook import Measurement
 from bench.arms.places import Place, make_place, renew
+from bench.arms.provenance import provenance
 from bench.arms.remembering import (
     UNFINISHED,
     Begun,
     Stored,
+    damaged_session,
     keep_state,
     remembered_session,
     restore_state,
@@ -96,6 +98,12 @@ def _usable(record: Measurement, specs: tuple[tuple[str, SessionSpec], ...]) -> 
     if not last.restorable:
         record.diagnostics.append(f"session {last.name} is run again: what it left could not be kept")
         return ()
+    damaged = damaged_session(record.bench.store, recalled)
+    if damaged is not None:
+        record.diagnostics.append(
+            f"session {damaged.name} is run again: what it left is damaged in the store"
+        )
+        return ()
     return recalled
 
 
@@ -161,7 +169,9 @@ def _write_down(
     if session.result.end not in UNFINISHED:
         needed = spec.kind == "work" and finding is None
         state = keep_state(record.bench.store, place) if needed else (None, True)
-        begun, stored = Begun(turn=record.turn, at=started), Stored(transcript, left, *state)
+        depends = provenance(record.bench, record.arm, record.task, record.template)
+        begun = Begun(turn=record.turn, at=started, provenance=depends)
+        stored = Stored(transcript, left, *state)
         record.bench.journal.write(session_ended(begun, session, stored, finding, record.bench.redactor))
     return finding
 

@@ -33,7 +33,7 @@ from bench.config.model import (
 from bench.config.prompts import read_prompt
 from bench.config.resources import conf_folder, load_schema, schemas_folder
 from bench.config.root import ProjectMarker, find_root, read_marker
-from bench.config.saved import SAVED_SCHEMA, config_digest, read_saved_config, saved_config
+from bench.config.saved import SAVED_SCHEMA, config_digest, read_overrides, read_saved_config, saved_config
 from bench.config.schema_errors import schema_complaints
 
 __all__ = [
@@ -77,6 +77,7 @@ __all__ = [
     "load_config",
     "load_schema",
     "read_marker",
+    "read_overrides",
     "read_prompt",
     "read_saved_config",
     "refuse",

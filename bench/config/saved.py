@@ -59,6 +59,11 @@ def read_saved_config(path: Path) -> Config:
     return config
 
 
+def read_overrides(path: Path) -> tuple[str, ...]:
+    """The words that a saved configuration was composed from."""
+    return tuple(_content(path)["overrides"])
+
+
 def _content(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(read_regular(path))

@@ -41,7 +41,8 @@ class ObjectStore:
                 self._write(path, content)
         except OSError as error:
             raise RunError(
-                f"cannot write {path}: {error.strerror}\n  free some space or fix the permissions, then start a new run"
+                f"cannot write {path}: {error.strerror}\n"
+                "  free some space or fix the permissions, then go on with the run: evolve resume, or bench resume"
             ) from error
         return artifact
 
@@ -66,6 +67,15 @@ class ObjectStore:
         except OSError:
             return Damage(artifact.digest, "missing")
         return None if sound else Damage(artifact.digest, "changed")
+
+    def holds(self, digest: str) -> bool:
+        """Whether the object is there, and is what its name says."""
+        return _is(self._path(digest), digest)
+
+    def remove_unfinished(self) -> None:
+        """Remove what writers left that were killed; nobody else may be writing meanwhile."""
+        for path in self.folder.glob(f"??/{_UNFINISHED}*"):
+            path.unlink(missing_ok=True)
 
     def verify(self, referenced: Iterable[Artifact] = ()) -> tuple[Damage, ...]:
         """Re-hash every object; what was changed, and what of `referenced` is missing."""

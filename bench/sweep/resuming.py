@@ -1,15 +1,15 @@
 """Whether an interrupted sweep can go on: nothing that its cells depend on may have changed meanwhile."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import structs
 
-from bench.arms import Arm, Journal, Workbench
+from bench.arms import Arm, Journal, Workbench, read_sessions
 from bench.arms.provenance import provenance
 from bench.digest import digest_json
 from bench.errors import RunError
-from bench.results import ObjectStore, Row, read_rows
+from bench.results import ObjectStore, Provenance, read_rows
 from bench.spend import OpenPurse
 from bench.sweep.ground import Ground, declared, open_workbench
 from bench.sweep.model import Plan
@@ -17,15 +17,18 @@ from bench.sweep.model import Plan
 _TEMPLATE = ("base_commit", "sanitized_commit", "template")
 _MOST_NAMED = 10
 _DIGEST_LENGTH = 64
+JOURNAL = "journal.jsonl"
+
+_Work = tuple[tuple[str, str], Provenance]
 
 
 def refuse_changed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], folder: Path) -> None:
     """RunError naming all that changed since the plan was sealed, or since the first of its rows was measured."""
-    path = folder / "results.jsonl"
-    rows = read_rows(path)[0] if path.exists() else ()
-    store, forgetful = ObjectStore(folder), Journal(folder / "journal.jsonl", plan.suite)
-    bench = open_workbench(ground, plan, arms, store, forgetful, OpenPurse(ground.config.timeout))
-    changed = [*_of_plan(ground, plan), *_of_rows(bench, rows)]
+    changed = list(_of_plan(ground, plan))
+    if not changed:  # else the project may no longer have the tasks and arms that were measured
+        store, forgetful = ObjectStore(folder), Journal(folder / JOURNAL, plan.suite)
+        bench = open_workbench(ground, plan, arms, store, forgetful, OpenPurse(ground.config.timeout))
+        changed = list(_of_work(bench, _done(folder)))
     if not changed:
         return
     listed = "".join(f"\n  {each}" for each in changed[:_MOST_NAMED])
@@ -48,25 +51,34 @@ def _of_plan(ground: Ground, plan: Plan) -> Iterator[str]:
             yield _said(name, then[name], value)
 
 
-def _of_rows(bench: Workbench, rows: Sequence[Row]) -> Iterator[str]:
-    """What the first row of each task and arm was measured with, where it is something else now."""
+def _done(folder: Path) -> Iterator[_Work]:
+    """The cells of which something was paid: those with a row, then those with a session."""
+    path = folder / "results.jsonl"
+    for row in read_rows(path)[0] if path.exists() else ():
+        yield (row.identity.task, row.identity.arm), row.provenance
+    for entry in read_sessions(folder / JOURNAL):
+        yield (entry.task, entry.arm), entry.provenance
+
+
+def _of_work(bench: Workbench, done: Iterable[_Work]) -> Iterator[str]:
+    """What the first work on each task by each arm depended on, where it is something else now."""
     seen: set[tuple[str, str, str]] = set()
-    for (task, arm), row in _first(rows).items():
+    for (task, arm), before in _first(done).items():
+        if task not in bench.tasks or arm not in bench.arms:
+            yield f"what was measured: task {task}, arm {arm} is not planned"
+            continue
         now = structs.asdict(provenance(bench, bench.arms[arm], bench.tasks[task], None))
-        for name, value in structs.asdict(row.provenance).items():
-            if (
-                name not in _TEMPLATE
-                and value != now[name]
-                and (name, str(value), str(now[name])) not in seen
-            ):
-                seen.add((name, str(value), str(now[name])))
+        for name, value in structs.asdict(before).items():
+            difference = (name, str(value), str(now[name]))
+            if name not in _TEMPLATE and value != now[name] and difference not in seen:
+                seen.add(difference)
                 yield _said(f"{name} (seen in task {task}, arm {arm})", value, now[name])
 
 
-def _first(rows: Sequence[Row]) -> Mapping[tuple[str, str], Row]:
-    first: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        first.setdefault((row.identity.task, row.identity.arm), row)
+def _first(done: Iterable[_Work]) -> Mapping[tuple[str, str], Provenance]:
+    first: dict[tuple[str, str], Provenance] = {}
+    for pair, depends in done:
+        first.setdefault(pair, depends)
     return first
 
 

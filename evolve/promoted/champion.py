@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.config import Config
 from bench.durable import sync_folder
 from bench.errors import OverlayError
-from bench.project import RunFolder
+from bench.project import RunFolder, remove_folder
 from bench.skills import Overlay, freeze_overlay, read_overlay, stack_overlays, write_overlay
 from evolve.promoted.files import PromotedGeneration
 
@@ -48,9 +48,12 @@ def champion_faults(
 
 
 def write_champion(run: RunFolder, champion: Overlay) -> Path:
-    """Write `champion/`, all of it or nothing. OverlayError says why it could not be written."""
+    """Write `champion/`, all of it or nothing, unless it is there. OverlayError says why it could not be written."""
     folder = run.path / CHAMPION
+    if files_in(folder) == champion.files:
+        return folder
     try:
+        remove_champion(run)
         temporary = Path(tempfile.mkdtemp(prefix=f".{CHAMPION}-", dir=run.path))
         try:
             write_overlay(temporary, champion.files)
@@ -66,6 +69,21 @@ def write_champion(run: RunFolder, champion: Overlay) -> Path:
     except OSError as error:
         raise OverlayError(f"{folder} cannot be written: {error.strerror}") from error
     return folder
+
+
+def remove_champion(run: RunFolder) -> None:
+    """Remove a copy of what is not the champion any more."""
+    if (run.path / CHAMPION).is_dir():
+        remove_folder(run.path / CHAMPION)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, by their paths in it; none where there is no folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def _copy_faults(folder: Path, config: Config, champion: Overlay) -> Iterator[str]:

@@ -16,6 +16,7 @@ from many_prior_rows import of_earlier_rows
 from many_rows import from_rows_to_a_verdict
 from measuring import Line
 from repository_cost import on_a_repository
+from resuming import of_a_finished_run
 from schedule import on_published_durations
 from starting import of_the_command
 from timeouts import of_a_stubborn_command
@@ -32,6 +33,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "rows": from_rows_to_a_verdict,
     "gateway": of_the_gateway,
     "reuse": of_earlier_rows,
+    "resume": of_a_finished_run,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)
