@@ -215,7 +215,7 @@ def test_a_promotion_that_apply_would_refuse_is_not_offered_and_the_reason_is_on
         assert word in said
         assert "\n" not in said
     (run.path / "gen-1" / "plan.json").unlink()
-    assert "cannot read" in str(offer_refusal(made.root, run, canonical, NOW))
+    assert "cannot be read" in str(offer_refusal(made.root, run, canonical, NOW))
 
 
 def test_a_change_of_plan_or_configuration_does_not_make_an_edit_right(made: Made) -> None:
