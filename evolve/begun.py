@@ -32,7 +32,7 @@ def read_begun(run: RunFolder, number: int, config: Config) -> Begun | None:
     if not (folder / "plan.json").exists():
         _discard(folder)
         return None
-    plan, _ = read_plan(folder / "plan.json")
+    plan = _sealed(folder / "plan.json")
     if plan.proposed is None:
         raise RunError(f"{folder / 'plan.json'} proposes nothing\n  restore the run folder from a copy")
     overlay = read_overlay(folder / "overlay", config.skills)
@@ -48,6 +48,16 @@ def read_begun(run: RunFolder, number: int, config: Config) -> Begun | None:
         text=(folder / "proposal.md").read_text("utf-8"),
     )
     return Begun(proposal, plan, _judged(folder))
+
+
+def _sealed(path: Path) -> Plan:
+    """The plan; RunError says also what to do, as far as the reader does not."""
+    try:
+        return read_plan(path)[0]
+    except RunError as error:
+        said = str(error)
+        advice = "" if "\n" in said else "\n  restore the run folder from a copy, or start a new run"
+        raise RunError(f"{said}{advice}") from error
 
 
 def _judged(folder: Path) -> Promotion | None:

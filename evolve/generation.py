@@ -144,9 +144,8 @@ def resume_generation(
     if begun.judged is not None and not again:
         result = SweepResult(read_rows(folder / "results.jsonl")[0], None, drift=read_drift(folder))
         return _decide(conditions, plan, folder, attempt, result, judged=True)
-    (folder / "promotion.json").unlink(
-        missing_ok=True
-    )  # it would not be the decision on what is measured now
+    # it would not be the decision on what is measured now
+    (folder / "promotion.json").unlink(missing_ok=True)
     _announce(conditions, plan.generation, attempt)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
     sealed = read_sealed(folder, plan)

@@ -28,11 +28,6 @@ def read_plan(path: Path) -> tuple[Plan, str]:
             )
         return msgspec.json.decode(content, type=Plan), digest_bytes(content.removesuffix(b"\n"))
     except OSError as error:
-        raise RunError(
-            f"{path} cannot be read: {error.strerror}\n  restore the run folder from a copy, or start a new run"
-        ) from error
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise RunError(
-            f"{path} is not a plan of this version: {error}\n"
-            "  restore the run folder from a copy, or start a new run"
-        ) from error
+        raise RunError(f"{path} is not a plan of this version: {error}") from error

@@ -21,7 +21,7 @@ KILLS = [
     ("host", [("journal", "torn", 6)]),
     ("bubblewrap", [("spend", "torn", 9)]),
     ("bubblewrap", [("plan", "unnamed", 1)]),
-    ("bubblewrap", [("verdict", "after", 1)]),
+    ("bubblewrap", [("verdict", "unnamed", 1)]),
     ("bubblewrap", [("report", "before", 1)]),
 ]
 

@@ -190,6 +190,7 @@ def test_what_is_damaged_or_of_another_version_is_named(restored: Case, told: st
 
 
 def test_a_run_that_ended_is_read_back_with_the_same_result(ended: Case) -> None:
+    champion = (ended.project.run / "champion").stat().st_mtime_ns
     before = {path: path.read_bytes() for path in ended.project.run.rglob("*") if path.is_file()}
     done = ended.evolve(NEVER, "resume", ended.project.run.name, "--json")
     assert done.returncode == 0, done.stderr
@@ -199,6 +200,7 @@ def test_a_run_that_ended_is_read_back_with_the_same_result(ended: Case) -> None
     after = {path: path.read_bytes() for path in ended.project.run.rglob("*") if path.is_file()}
     assert {path.name for path in after if before.get(path) != after[path]} == {"lock"}
     assert before.keys() == after.keys()
+    assert (ended.project.run / "champion").stat().st_mtime_ns == champion
 
 
 def test_a_run_that_ended_says_what_it_decided_whatever_became_of_the_suite(ended: Case) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from bench.arms import CellEnded, Entry, Journal, SessionEnded, open_journal
 from bench.arms.model import Cell
+from bench.digest import canonical_json
 from bench.errors import RunError
 from bench.line_file import LineFile
 from bench.measured import End, SessionReport, Usage
@@ -112,7 +113,8 @@ def test_a_torn_head_begins_a_journal(path: Path) -> None:
             "schema_version 7 of the journal is not supported",
         ),
         (b'{"type":"journal","schema_version":1,"plan":"x"}', "belongs to plan x, not to pppppppppppp"),
-        (b'{"type":"cell","rows":[]}', "line 1 does not say which plan"),
+        (b'{"type":"cell","rows":[]}', "line 1 is no entry of a journal"),
+        (canonical_json(session("plan")), "line 1 does not say which plan"),
     ],
 )
 def test_a_journal_that_is_not_of_this_run_is_refused_with_its_place(
