@@ -68,8 +68,8 @@ def test_an_outage_is_1_and_what_failed_is_measured_as_a_new_attempt_once_it_is_
     assert resume(case) == ExitCode.VERDICT
     ended_as_undisturbed(case, expected)
     assert attempts(case)[:2] == [
-        ("review", "review", 1, "failed"),
-        ("review", "candidate_review", 1, "failed"),
+        ("review", "review", 0, "failed"),
+        ("review", "candidate_review", 0, "failed"),
     ]
 
 
@@ -112,13 +112,13 @@ def test_a_success_that_is_settled_resets_the_breaker_in_its_place_of_the_order(
     case.project.breaks("plan brief")
     assert begin(case, *TIGHT) == ExitCode.VERDICT, "a success of the incumbent lies between two failures"
     failed = [each for each in attempts(case) if each[3] == "failed"]
-    assert [each[:3] for each in failed] == [("one", "candidate_work", 1), ("two", "candidate_work", 1)]
+    assert [each[:3] for each in failed] == [("one", "candidate_work", 0), ("two", "candidate_work", 0)]
     done = case.evolve(NEVER, "topup", case.project.run.name)
     assert done.returncode == ExitCode.VERDICT, done.stderr
     assert stopped(case) is None, "so it does for what is measured again"
     assert [each[:3] for each in attempts(case)[6:]] == [
-        ("one", "candidate_work", 2),
-        ("two", "candidate_work", 2),
+        ("one", "candidate_work", 1),
+        ("two", "candidate_work", 1),
     ]
 
 

@@ -166,12 +166,12 @@ DAMAGES = {
     "plan.json is not a plan of this version": edit("gen-1/plan.json", '"cells":', '"cell":'),
     "journal.jsonl belongs to plan": edit("gen-1/plan.json", '"seed":0', '"seed":1'),
     "journal.jsonl, line 2 is no entry of a journal": edit(
-        "gen-1/journal.jsonl", '"attempt":1', '"attempt":"x"'
+        "gen-1/journal.jsonl", '"attempt":0', '"attempt":"x"'
     ),
     "schema_version 9 of the journal is not supported": edit(
         "gen-1/journal.jsonl", '"schema_version":1', '"schema_version":9'
     ),
-    "results.jsonl, line 1 is not a row": edit("gen-1/results.jsonl", '"attempt":1', '"attempt":"x"'),
+    "results.jsonl, line 1 is not a row": edit("gen-1/results.jsonl", '"attempt":0', '"attempt":"x"'),
     "spend.jsonl, line 1": edit("spend.jsonl", '"prices"', '"price"'),
     "is no saved configuration of this version": edit("config.json", '"config/1"', '"config/0"'),
     "has no config.json: it was killed before it began": lambda run: (run / "config.json").unlink(),
