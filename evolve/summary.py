@@ -104,6 +104,8 @@ def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: boo
         ]
     elif result.generations and result.code is ExitCode.VERDICT:
         lines += [f"next: {again}   (tries the next idea, if there is one)"]
+    elif result.generations:
+        lines += [f"next: evolve resume {folder.name}   (goes on where it stopped; nothing is paid twice)"]
     elif not result.generations:
         lines += ["nothing was measured: add an idea to the queue, or give one of yours: proposer=manual"]
     return lines

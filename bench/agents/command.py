@@ -124,14 +124,19 @@ class CommandAgent:
 
 
 def _content(path: Path) -> str:
-    """The identity of what is mounted: its bytes and which files can be executed, never its path."""
+    """The identity of what is mounted: its bytes, its links and which files can be executed, never its path."""
     executable = sorted(
         each.relative_to(path).as_posix()
         for each in (path.rglob("*") if path.is_dir() else [path])
         if each.is_file() and os.access(each, os.X_OK)
     )
+    links = sorted(
+        (each.relative_to(path).as_posix(), os.fspath(each.readlink()))
+        for each in path.rglob("*")
+        if each.is_symlink()
+    )
     content = digest_tree(path) if path.is_dir() else digest_bytes(read_regular(path, LARGEST))
-    return digest_json([content, executable])
+    return digest_json([content, executable, links])
 
 
 def shows_hidden(source: Path, root: Path) -> str | None:

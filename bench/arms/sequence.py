@@ -25,6 +25,7 @@ from bench.arms.session import run_session
 from bench.cancellation import Cancellation
 from bench.config import SessionSpec
 from bench.measured import End
+from bench.results import Artifact
 from bench.skills import placed_files
 from bench.spend import Stop
 from bench.workspace import Template, WorkingCopy, outside_boundary
@@ -77,10 +78,14 @@ def run_sessions(record: Measurement, grounds: Grounds, cancellation: Cancellati
     """
     specs = record.arm.spec.ordered_sessions()
     done = _usable(record, specs)
-    for number, entry in enumerate(done, start=1):
-        finding = _take_up(record, grounds, entry, specs[number - 1][1], last=number == len(done))
+    kept: Artifact | None = None
+    for entry, (_, spec) in zip(done, specs, strict=False):
+        finding = _take_up(record, grounds, entry, spec)
         if finding is not None:
             return finding
+        kept = None if spec.kind == "plan" else entry.state or kept
+    if kept is not None:
+        restore_state(record.bench.store, kept, grounds.current)
     for name, spec in specs[len(done) :]:
         finding = _run(record, grounds, (name, spec), cancellation)
         if finding is not None:
@@ -94,9 +99,9 @@ def _usable(record: Measurement, specs: tuple[tuple[str, SessionSpec], ...]) -> 
     names = [name for name, _ in specs]
     if not recalled or [entry.name for entry in recalled] != names[: len(recalled)]:
         return ()
-    last = recalled[-1]
-    if not last.restorable:
-        record.diagnostics.append(f"session {last.name} is run again: what it left could not be kept")
+    lost = next((entry for entry in recalled if not entry.restorable), None)
+    if lost is not None:
+        record.diagnostics.append(f"session {lost.name} is run again: what it left could not be kept")
         return ()
     damaged = damaged_session(record.bench.store, recalled)
     if damaged is not None:
@@ -107,12 +112,10 @@ def _usable(record: Measurement, specs: tuple[tuple[str, SessionSpec], ...]) -> 
     return recalled
 
 
-def _take_up(
-    record: Measurement, grounds: Grounds, entry: SessionEnded, spec: SessionSpec, *, last: bool
-) -> Finding | None:
+def _take_up(record: Measurement, grounds: Grounds, entry: SessionEnded, spec: SessionSpec) -> Finding | None:
     """Go on as if the session had just ended."""
     session = remembered_session(entry, record.bench.store)
-    place = grounds.next()
+    grounds.next()
     record.sessions.append(session)
     use = use_of(session, entry.seconds)
     record.paid = record.paid.plus(
@@ -125,8 +128,6 @@ def _take_up(
         record.artifacts[f"{spec.kind}-{entry.name}"] = entry.artifact
     if entry.finding is not None:
         return entry.finding
-    if last and entry.state is not None:
-        restore_state(record.bench.store, entry.state, place)
     _hand_on(grounds, session, spec)
     return None
 

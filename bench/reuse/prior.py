@@ -1,6 +1,7 @@
 """Finds the generation whose rows may stand for cells, and reads it without trusting it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,9 @@ NONE = "none"
 DRIFT = "drift.json"
 _PLAN_VERSIONS = (1, 2)
 _FILES = ("plan.json", "results.jsonl")
+_MOST_READ = 12  # generations that are looked at
+
+CellKey = tuple[str, str, int]
 
 
 class Prior(Struct, frozen=True, kw_only=True):
@@ -53,14 +57,24 @@ class _Planned(Struct, frozen=True):
     cells: tuple[_PlannedCell, ...]
 
 
-def find_prior(root: Path, config: Config) -> Found:
-    """What `reuse.from` names. RunError for a named run that cannot be used as it is; of `previous`, the newest
-    compatible generation that can, a finished one first.
+def find_prior(root: Path, config: Config, planned: Collection[CellKey] = ()) -> Found:
+    """What `reuse.from` names. RunError for a named run that cannot be used as it is; of `previous`, of the newest
+    compatible generations the one that has rows of most of the planned cells, a finished one first, then the newest.
     """
     if config.reuse.source != PREVIOUS:
         return Found(_named(root, config.reuse.source))
     notes: list[str] = []
-    unfinished: Prior | None = None
+    best: Prior | None = None
+    for prior in islice(_previous(root, config, notes), _MOST_READ):
+        if best is None or _worth(prior, planned) > _worth(best, planned):
+            best = prior
+        if prior.finished and len(_shared(prior, planned)) == len(planned):
+            break
+    return Found(best, tuple(notes))
+
+
+def _previous(root: Path, config: Config, notes: list[str]) -> Iterator[Prior]:
+    """The compatible generations of a project that can be read, the newest first; why others cannot is noted."""
     for run in reversed(list_runs(root)):
         for folder in _folders(run):
             try:
@@ -68,10 +82,16 @@ def find_prior(root: Path, config: Config) -> Found:
             except UserError as error:
                 notes.append(f"not reused: {str(error).splitlines()[0]}")
                 continue
-            if prior is not None and prior.finished:
-                return Found(prior, tuple(notes))
-            unfinished = unfinished or prior
-    return Found(unfinished, tuple(notes))
+            if prior is not None:
+                yield prior
+
+
+def _worth(prior: Prior, planned: Collection[CellKey]) -> tuple[int, bool]:
+    return (len(_shared(prior, planned)), prior.finished)
+
+
+def _shared(prior: Prior, planned: Collection[CellKey]) -> frozenset[CellKey]:
+    return frozenset(row.key for row in prior.rows if row.outcome.status == "measured") & frozenset(planned)
 
 
 def project_drift(root: Path) -> tuple[DriftState, ...]:

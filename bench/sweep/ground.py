@@ -303,7 +303,8 @@ def sweep_on(
 ) -> SweepResult:
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
     standing, journal = read_standing(folder, digest_json(sealed.plan))
-    spending = open_spending(ground.config, ground.root, ground.means, run, cancellation)
+    paid = (sealed.plan.generation, standing.sessions())
+    spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
     bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
     with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
         result = run_sweep(bench, sealed, rows, watcher, cancellation, standing)

@@ -41,7 +41,8 @@ PLAN_VERSION = 2  # 2: `declared` and `proposed`, and where the row of each cell
 class Plan(Struct, frozen=True, kw_only=True):
     """The cells in order, and what they depend on. `left_out` gives a reason for each arm or task not measured;
     `proposed` is null where nothing is tried. `sources` says, cell by cell, which row of the generation `reuse_from`
-    stands for it, and why none where none does; without any, every cell is measured.
+    stands for it, and why none where none does; without any, every cell is measured. `foundation` holds a digest of
+    each thing that the cells depend on.
 
     Every row carries the plan's digest, so that nothing in it can be changed once a cell was measured.
     """
@@ -60,6 +61,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     left_out: dict[str, str]
     reuse_from: str | None = None
     sources: tuple[Source, ...] = ()
+    foundation: dict[str, str] = {}
 
     def source(self, cell: Cell) -> Source:
         """Where the row of a cell of this plan comes from."""

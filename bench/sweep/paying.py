@@ -9,12 +9,14 @@ from msgspec import Struct
 from bench.agents import Agent
 from bench.cancellation import Cancellation
 from bench.config import Config
+from bench.errors import RunError
 from bench.project import RunFolder
 from bench.spend import (
     JOURNAL,
     Ends,
     Journal,
     PriceTable,
+    Reserved,
     Rules,
     Spending,
     Terms,
@@ -23,6 +25,7 @@ from bench.spend import (
     hold_campaign,
     limits_of,
     make_terms,
+    read_journal,
     read_ledger,
     read_prices,
     refuse_spent_campaign,
@@ -48,15 +51,26 @@ def read_means(config: Config, agent: Agent, root: Path, config_dirs: Sequence[P
 
 
 def open_spending(
-    config: Config, root: Path, means: Means, run: RunFolder, cancellation: Cancellation
+    config: Config,
+    root: Path,
+    means: Means,
+    run: RunFolder,
+    cancellation: Cancellation,
+    paid: tuple[int, int] = (0, 0),
 ) -> Spending:
-    """The purse of a run. Its journal goes on where it ended; a session that it left open counts at its ceiling."""
+    """The purse of a run. Its journal goes on where it ended; a session that it left open counts at its ceiling.
+
+    `paid` names a generation and the number of sessions that its rows were paid with: RunError if the journal does
+    not know of them.
+    """
     path, budget = run.path / JOURNAL, config.budget
     others = campaign_runs(root, config, means.terms, without=run.id)
     limits = limits_of(run_caps(budget), campaign_caps(budget), total(others))
     ledger = read_ledger(path, limits)
     # with nothing to keep, a line that a crash of the host may lose costs nobody anything
     durable = bool(limits) or means.terms.calls_model
+    if durable:
+        _refuse_forgotten(path, *paid)
     journal = Journal(path, means.prices.digest, durable=durable)
     rules = Rules(
         terms=means.terms,
@@ -65,6 +79,20 @@ def open_spending(
         prices=f"{', '.join(means.prices.version)} ({means.prices.digest[:12]})",
     )
     return Spending(journal, ledger, rules, cancellation)
+
+
+def _refuse_forgotten(path: Path, generation: int, sessions: int) -> None:
+    """RunError if the run's journal of spending holds fewer sessions than its rows were paid with: it was cut, or
+    removed, and what was spent would be spent again.
+    """
+    known = sum(
+        isinstance(entry, Reserved) and entry.session.generation == generation for entry in read_journal(path)
+    )
+    if known < sessions:
+        raise RunError(
+            f"{path} holds {known} sessions of generation {generation}, its rows {sessions}: it was cut or removed\n"
+            "  restore it from a copy, or start a new run: rows that still hold are reused"
+        )
 
 
 @contextmanager

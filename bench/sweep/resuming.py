@@ -11,10 +11,10 @@ from bench.digest import digest_json
 from bench.errors import RunError
 from bench.results import ObjectStore, Provenance, read_rows
 from bench.spend import OpenPurse
+from bench.sweep.foundation import TEMPLATE, differences, foundation
 from bench.sweep.ground import Ground, declared, open_workbench
 from bench.sweep.model import Plan
 
-_TEMPLATE = ("base_commit", "sanitized_commit", "template")
 _MOST_NAMED = 10
 _DIGEST_LENGTH = 64
 JOURNAL = "journal.jsonl"
@@ -28,7 +28,7 @@ def refuse_changed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], folder: 
     if not changed:  # else the project may no longer have the tasks and arms that were measured
         store, forgetful = ObjectStore(folder), Journal(folder / JOURNAL, plan.suite)
         bench = open_workbench(ground, plan, arms, store, forgetful, OpenPurse(ground.config.timeout))
-        changed = list(_of_work(bench, _done(folder)))
+        changed = [*_of_work(bench, _done(folder))] or [*_of_foundation(bench, plan)]
     if not changed:
         return
     listed = "".join(f"\n  {each}" for each in changed[:_MOST_NAMED])
@@ -51,6 +51,11 @@ def _of_plan(ground: Ground, plan: Plan) -> Iterator[str]:
             yield _said(name, then[name], value)
 
 
+def _of_foundation(bench: Workbench, plan: Plan) -> Iterator[str]:
+    """What cells depend on that nothing was paid for yet, or that earlier rows stand for."""
+    yield from (f"{name} of some cells" for name in differences(plan.foundation, foundation(bench, plan)))
+
+
 def _done(folder: Path) -> Iterator[_Work]:
     """The cells of which something was paid: those with a row, then those with a session."""
     path = folder / "results.jsonl"
@@ -70,7 +75,7 @@ def _of_work(bench: Workbench, done: Iterable[_Work]) -> Iterator[str]:
         now = structs.asdict(provenance(bench, bench.arms[arm], bench.tasks[task], None))
         for name, value in structs.asdict(before).items():
             difference = (name, str(value), str(now[name]))
-            if name not in _TEMPLATE and value != now[name] and difference not in seen:
+            if name not in TEMPLATE and value != now[name] and difference not in seen:
                 seen.add(difference)
                 yield _said(f"{name} (seen in task {task}, arm {arm})", value, now[name])
 

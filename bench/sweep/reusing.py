@@ -30,6 +30,7 @@ from bench.reuse import (
 )
 from bench.spend import OpenPurse
 from bench.suite import Task
+from bench.sweep.foundation import foundation
 from bench.sweep.ground import Ground, open_workbench
 from bench.sweep.model import Plan, Sealed
 from bench.sweep.plan import check_cells
@@ -45,7 +46,8 @@ def with_reuse(
     """The plan with the source of each cell, and the earlier rows that it names. BudgetExhausted if the cells that
     are left to measure and the `spent` ones are more than allowed; RunError for a named run that cannot be used.
     """
-    sealed = _sealed(ground, plan, arms, cancellation)
+    founded = structs.replace(plan, foundation=foundation(_workbench(ground, plan, arms), plan))
+    sealed = _sealed(ground, founded, arms, cancellation)
     check_cells(sealed.plan, ground.config.budget.cells, spent)
     return sealed
 
@@ -53,7 +55,8 @@ def with_reuse(
 def _sealed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
     if ground.config.reuse.source == NONE:
         return _with(plan, None, all_fresh(plan.cells, "reuse-off"), None)
-    found = find_prior(ground.root, ground.config)
+    incumbents = {cell.key for cell in plan.cells if cell.role != "candidate"}
+    found = find_prior(ground.root, ground.config, incumbents)
     try:
         retired = all_retired(project_drift(ground.root))
     except RunError as error:
@@ -87,12 +90,10 @@ def _selected(
 ) -> Selection:
     prior, drift = known
     reuse = ground.config.reuse
-    store = ObjectStore(objects_of(ground.root))
-    journal, purse = Journal(ground.scratch / "journal.jsonl", plan.suite), OpenPurse(ground.config.timeout)
-    bench = open_workbench(ground, plan, arms, store, journal, purse)
+    bench = _workbench(ground, plan, arms)
     wanted = _wanted(bench, plan, _templates(bench, plan, prior, cancellation))
     limits = Limits(now=datetime.now(UTC), max_age_days=reuse.max_age_days, retired=retired_classes(drift))
-    selection = select(wanted, prior.rows, prior.plan, limits, store.damage)
+    selection = select(wanted, prior.rows, prior.plan, limits, bench.store.damage)
     looks = {key: pair.look for key, pair in drift.pool.pairs.items()} if drift.pool else {}
     return with_canaries(
         wanted,
@@ -101,6 +102,13 @@ def _selected(
         f"{ground.config.seed}/{prior.plan}",
         lambda cell: looks.get(key_digest(cell.key), 0) if looks and cell.key else 0,
     )
+
+
+def _workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm]) -> Workbench:
+    """A workbench that nothing is measured at."""
+    store, purse = ObjectStore(objects_of(ground.root)), OpenPurse(ground.config.timeout)
+    journal = Journal(ground.scratch / "journal.jsonl", plan.suite)
+    return open_workbench(ground, plan, arms, store, journal, purse)
 
 
 def _templates(bench: Workbench, plan: Plan, prior: Prior, cancellation: Cancellation) -> dict[str, Template]:

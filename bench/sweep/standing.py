@@ -31,6 +31,11 @@ class Standing(Struct, frozen=True):
         """All attempts of a cell that have a row."""
         return (*self.written.get(key, ()), *self.waiting.get(key, ()))
 
+    def sessions(self) -> int:
+        """How many sessions the rows of this sweep were paid with; those taken over from an earlier one are not."""
+        every = (row for rows in (*self.written.values(), *self.waiting.values()) for row in rows)
+        return sum(len(row.sessions) for row in every if row.reuse is None)
+
     def settled(self, key: CellKey) -> bool:
         """Whether the cell is never measured again: one that failed or was stopped is."""
         rows = self.attempts(key)

@@ -169,8 +169,10 @@ class _Running:
         for attempt in range(first, max(first, self._bench.config.retries) + 1):
             turn = Turn(cell=cell, attempt=attempt, neighbours=neighbours)
             row = measure(self._bench, turn, self._cancellation)
-            rows.append(self._checked_twice(turn, row))
-            if row.outcome.status != "failed" or self._cancellation.cancelled:
+            checked = self._checked_twice(turn, row)
+            rows.append(checked)
+            disproved = row.outcome.status == "measured" and checked.outcome.kind == "infra-error"
+            if checked.outcome.status != "failed" or disproved or self._cancellation.cancelled:
                 break
         return rows
 
@@ -179,7 +181,7 @@ class _Running:
         if not turn.cell.twice or row.outcome.status != "measured":
             return row
         again = measure(self._bench, structs.replace(turn, again=True), self._cancellation)
-        if again.outcome.status == "stopped":
+        if again.outcome.status != "measured":
             return again
         differing = same_measurement(row, again)
         return row if differing is None else _nondeterministic(row, differing)

@@ -75,7 +75,9 @@ def _completeness_problems(generation: PromotedGeneration) -> Iterator[Problem]:
 
 
 def _time_problems(generation: PromotedGeneration, again: str, now: datetime) -> Iterator[Problem]:
-    """The age is that of the last row: a verdict can be reached again at any time, and makes nothing younger."""
+    """The age is that of the oldest measurement: a verdict can be reached again at any time, and a run can go on at
+    any time, and neither makes anything younger.
+    """
     made = generation.promotion.metadata.generated_at
     measured = max((row.finished_at for row in generation.rows), default=made)
     if max(made, measured) > now + TOLERANCE:
@@ -83,7 +85,7 @@ def _time_problems(generation: PromotedGeneration, again: str, now: datetime) ->
             f"{generation.folder}: its evidence is from the future ({max(made, measured):%Y-%m-%d %H:%M} UTC)",
             "set the clock of this machine, or of the one that measured",
         )
-    oldest = min([made, measured, *(row.reuse.measured_at for row in generation.rows if row.reuse)])
+    oldest = min([made, *(row.measured_at for row in generation.rows)])
     if now > oldest + LIFETIME:
         yield Problem(
             f"{generation.folder}: its evidence expired: it is from {oldest:%Y-%m-%d}, and models, "

@@ -8,7 +8,10 @@ from msgspec import Struct
 
 from bench.archive import REMOVED
 from bench.errors import RunError, UserError
+from bench.config import read_saved_config
 from bench.project import RUNS, RunFolder, claim_run, remove_folder, use_store
+from bench.reuse import DRIFT, read_drift
+from bench.spend import JOURNAL as SPENT
 from evolve.runs.model import PrunedRun, PruneReport, RunState
 from evolve.runs.reading import read_run, read_runs
 
@@ -60,6 +63,16 @@ def _precious(state: RunState) -> str | None:
         return "its promotion was not applied (--force removes it)"
     if state.state == "refused" and state.command is not None:
         return "it cannot be read, so whether it promoted something is unknown (--force removes it)"
+    return _remembered(Path(state.folder))
+
+
+def _remembered(folder: Path) -> str | None:
+    """What the project would forget with the run."""
+    if any(read_drift(path).found for path in folder.rglob(DRIFT)):
+        return "it found drift, and knows which rows must not be reused (--force removes it)"
+    config = folder / "config.json"
+    if (folder / SPENT).exists() and config.exists() and read_saved_config(config).campaign is not None:
+        return "what it spent counts for its campaign (--force removes it)"
     return None
 
 
