@@ -3,6 +3,8 @@
 import os
 import secrets
 import shutil
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -90,10 +92,30 @@ def make_removable(folder: Path) -> None:
 
 
 def list_runs(root: Path) -> tuple[RunFolder, ...]:
-    """The project's runs, oldest first (their names begin with the time)."""
+    """The project's runs, oldest first: their names begin with the second, and within it the first to have its
+    configuration is the first.
+    """
     runs = root / RUNS
     if not runs.is_dir():
         return ()
     with os.scandir(runs) as entries:
-        names = sorted(entry.name for entry in entries if entry.is_dir() and entry.name[:8].isdigit())
-    return tuple(RunFolder(runs / name) for name in names)
+        names = [entry.name for entry in entries if entry.is_dir() and entry.name[:8].isdigit()]
+    seconds = Counter(_second(name) for name in names)
+
+    def age(name: str) -> tuple[str, int, str]:
+        began = _configured(runs / name) if seconds[_second(name)] > 1 else 0
+        return (_second(name), began, name)
+
+    return tuple(RunFolder(runs / name) for name in sorted(names, key=age))
+
+
+def _second(name: str) -> str:
+    return name.split("-", 1)[0]
+
+
+def _configured(run: Path) -> int:
+    """When a run got its configuration, in nanoseconds; one that has none yet is the newest."""
+    try:
+        return (run / "config.json").stat().st_mtime_ns
+    except OSError:
+        return sys.maxsize

@@ -1,5 +1,6 @@
 """The folders of runs: no two runs share one, and they are found again in their order."""
 
+import os
 import re
 import threading
 from pathlib import Path
@@ -93,3 +94,12 @@ def test_a_runs_folder_that_takes_nothing_is_refused_with_the_reason(tmp_path: P
 
     with pytest.raises(RunError, match="no run folder can be made below"):
         create_run(tmp_path, "abcdef")
+
+
+def test_of_two_runs_of_one_second_the_first_that_was_configured_is_the_older(tmp_path: Path) -> None:
+    for name, began in (("20261130T000000Z-b", 1), ("20261130T000000Z-a", 2), ("20261129T000000Z-c", 3)):
+        config = tmp_path / "runs" / name / "config.json"
+        config.parent.mkdir(parents=True)
+        config.write_text("{}")
+        os.utime(config, ns=(began, began))
+    assert [run.id[-1] for run in list_runs(tmp_path)] == ["c", "b", "a"]

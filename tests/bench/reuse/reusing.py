@@ -9,6 +9,7 @@ import pytest
 from cell_project import CellProject
 
 from bench.cli import main
+from bench.project import list_runs
 
 
 class Reusing:
@@ -37,7 +38,7 @@ class Reusing:
     @property
     def folder(self) -> Path:
         """The folder of the newest run."""
-        return max(path for path in (self.project.root / "runs").iterdir() if path.name[:2] == "20")
+        return list_runs(self.project.root)[-1].path
 
     @property
     def sources(self) -> Sequence[dict[str, Any]]:
