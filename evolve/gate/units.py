@@ -1,0 +1,44 @@
+"""Measured numbers as whole numbers, so that no decision hangs on a floating-point sum.
+
+Rounding is to the nearest unit, halves away from zero: it keeps the order of values and is odd (−x rounds to −round(x)),
+which is all that sign-flip tests need. They are exact for the rounded differences, whatever the unit is.
+"""
+
+from decimal import Context, Decimal
+from fractions import Fraction
+
+SCORE_UNITS = 10_000  # units in a score of 1: a unit is 0.0001
+LOG_UNITS = 1_000  # units in a factor of e: a unit is about 0.1 %
+LOG_BOUND = 4 * LOG_UNITS  # a factor of 55; more counts as that much
+_CONTEXT = Context(prec=34)
+
+
+def rounded(number: Fraction) -> int:
+    """The nearest whole number; halves away from zero."""
+    whole = (2 * abs(number.numerator) + number.denominator) // (2 * number.denominator)
+    return whole if number >= 0 else -whole
+
+
+def score_units(score: float) -> int:
+    """A score between 0 and 1 in units of 0.0001."""
+    return rounded(Fraction(score) * SCORE_UNITS)
+
+
+def log_ratio(before: float, now: float) -> int | None:
+    """1000·ln(before/now), within ±4000; positive if `now` is less. None for work that took nothing, and was not
+    measured. `Decimal.ln` is rounded correctly (IBM's General Decimal Arithmetic): the same on every platform.
+    """
+    if before < 0 or now < 0 or (now == 0 and before > 0):
+        return None
+    if before == now:
+        return 0
+    if before == 0:
+        return -LOG_BOUND
+    units = (_CONTEXT.ln(Decimal(before)) - _CONTEXT.ln(Decimal(now))) * LOG_UNITS
+    return max(-LOG_BOUND, min(LOG_BOUND, rounded(Fraction(units))))
+
+
+def log_units(share: Fraction) -> int:
+    """A relative increase as a log ratio: 0.2 (20 % more) is 182 units."""
+    one_more = _CONTEXT.divide(Decimal((1 + share).numerator), Decimal((1 + share).denominator))
+    return rounded(Fraction(_CONTEXT.ln(one_more) * LOG_UNITS))
