@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from msgspec import structs
+
 from bench.config import Config, config_digest
 from bench.digest import canonical_json
 from bench.errors import UserError
@@ -118,7 +120,7 @@ def _collected(config: Config, generation: PromotedGeneration) -> Evidence:
     }
     _check_facts(config, generation, {fact[:3] for fact in facts})
     arms = {name: config.arms[name] for name in required_arms(config.arms, generation.overlay.touched)}
-    return collect_evidence(
+    collected = collect_evidence(
         generation.rows,
         tasks=facts,
         pairs=[(str(arm.candidate_of), name) for name, arm in arms.items() if arm.role == "candidate"],
@@ -127,6 +129,8 @@ def _collected(config: Config, generation: PromotedGeneration) -> Evidence:
         stopped=stated.stopped,
         split=stated.split,
     )
+    # what no row says: the plan's looks, and the place in the campaign, which its chained file vouches for
+    return structs.replace(collected, looks=stated.looks, campaign=stated.campaign)
 
 
 def _check_facts(

@@ -1,8 +1,11 @@
 """Policies, evidence, verdicts."""
 
+from evolve.gate.anytime import ANYTIME, Anytime
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows
+from evolve.gate.exact import EXACT, Exact
 from evolve.gate.model import (
     ArmEvidence,
+    CampaignState,
     Decision,
     Evidence,
     PairEvidence,
@@ -10,6 +13,7 @@ from evolve.gate.model import (
     Policy,
     PolicyFactory,
     RowEvidence,
+    Statistics,
     TaskEvidence,
     TaskVerdict,
     Verdict,
@@ -28,11 +32,16 @@ from evolve.gate.verdict import (
 )
 
 __all__ = [
+    "ANYTIME",
+    "EXACT",
     "THRESHOLD_COST",
     "THRESHOLD_REVIEW",
+    "Anytime",
     "ArmEvidence",
+    "CampaignState",
     "Decision",
     "Evidence",
+    "Exact",
     "PairEvidence",
     "PairVerdict",
     "Policy",
@@ -40,6 +49,7 @@ __all__ = [
     "Promotion",
     "PromotionMetadata",
     "RowEvidence",
+    "Statistics",
     "TaskEvidence",
     "TaskFacts",
     "TaskVerdict",

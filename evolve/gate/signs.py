@@ -20,9 +20,11 @@ def tail(trials: int, least: int, share: Fraction) -> Fraction:
     return Fraction(_upper(trials, share)[max(least, 0)], share.denominator**trials)
 
 
+@lru_cache(maxsize=4096)
 def needed_wins(trials: int, level: Fraction) -> int | None:
     """The fewest wins among `trials` differing pairs whose sign test is at or below `level`; None if none is."""
-    return next((wins for wins in range(trials + 1) if tail(trials, wins, Fraction(1, 2)) <= level), None)
+    most, above = int(level * 2**trials), _upper(trials, Fraction(1, 2))
+    return next((wins for wins in range(trials + 1) if above[wins] <= most), None)
 
 
 def smallest_trials(level: Fraction) -> int:

@@ -18,7 +18,7 @@ def as_fraction(number: float) -> Fraction:
 
 
 def spent_at(level: Fraction, share: Fraction) -> Fraction:
-    """level · ln(1 + (e - 1)·t) for t = `share` of the planned pairs, rounded down to 1e-12 (Lan and DeMets 1983).
+    """Level · ln(1 + (e - 1)·t) for t = `share` of the planned pairs, rounded down to 1e-12 (Lan and DeMets 1983).
 
     `Decimal.ln` is rounded correctly, so the value is the same on every platform.
     """
@@ -29,7 +29,7 @@ def spent_at(level: Fraction, share: Fraction) -> Fraction:
 
 
 def release_level(level: Fraction, test: int) -> Fraction:
-    """level · 6/(π²·g²) for release test g = 1, 2, …: over any number of tests they sum to less than `level`."""
+    """Level · 6/(π²·g²) for release test g = 1, 2, …: over any number of tests they sum to less than `level`."""
     if test < 1:
         raise ValueError(f"release tests are counted from 1, not {test}")
     return level * SIX_OVER_PI_SQUARED / test**2

@@ -4,12 +4,15 @@ Rounding is to the nearest unit, halves away from zero: it keeps the order of va
 which is all that sign-flip tests need. They are exact for the rounded differences, whatever the unit is.
 """
 
+import sys
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
 SCORE_UNITS = 10_000  # units in a score of 1: a unit is 0.0001
 LOG_UNITS = 1_000  # units in a factor of e: a unit is about 0.1 %
 LOG_BOUND = 4 * LOG_UNITS  # a factor of 55; more counts as that much
+COARSE = ((100, 1), (300, 10), (sys.maxsize, 20))  # up to so many values, units of so many
 _CONTEXT = Context(prec=34)
 
 
@@ -42,3 +45,17 @@ def log_units(share: Fraction) -> int:
     """A relative increase as a log ratio: 0.2 (20 % more) is 182 units."""
     one_more = _CONTEXT.divide(Decimal((1 + share).numerator), Decimal((1 + share).denominator))
     return rounded(Fraction(_CONTEXT.ln(one_more) * LOG_UNITS))
+
+
+def rounded_ratio(total: int, count: int) -> int:
+    """total/count, rounded as above."""
+    return rounded(Fraction(total, count))
+
+
+def coarsened(values: Sequence[int], count: int | None = None) -> list[int]:
+    """The values in coarser units where there are many (`count`, or as many as are given): the step depends on
+    their number alone, never on what was measured, so the test stays exact and only counts faster.
+    """
+    many = len(values) if count is None else count
+    step = next(step for most, step in COARSE if many <= most)
+    return list(values) if step == 1 else [step * rounded_ratio(value, step) for value in values]
