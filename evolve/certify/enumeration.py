@@ -7,6 +7,7 @@ over n bounds the size for every suite. The policy itself is asked, through `dec
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from math import comb
 
 from msgspec import Struct
@@ -28,9 +29,7 @@ def exact_sizes(policy: Policy, tasks: int, repeats: int, most: int) -> Iterator
     pairs = tasks * repeats
     step = max(1, -(-pairs // most))
     for differing in sorted({*range(0, pairs + 1, step), pairs}):
-        yield SizeAt(
-            differing, _size(lambda wins, n=differing: _promotes(policy, tasks, repeats, n, wins), differing)
-        )  # type: ignore[misc]
+        yield SizeAt(differing, _size(partial(_promotes, policy, (tasks, repeats), differing), differing))
 
 
 def _size(promotes: Callable[[int], bool], differing: int) -> Fraction:
@@ -52,7 +51,8 @@ def _least(promotes: Callable[[int], bool], differing: int) -> int:
     return low
 
 
-def _promotes(policy: Policy, tasks: int, repeats: int, differing: int, wins: int) -> bool:
+def _promotes(policy: Policy, design: tuple[int, int], differing: int, wins: int) -> bool:
+    tasks, repeats = design
     made = tuple(_task(task, tasks, repeats, differing, wins) for task in range(tasks))
     return policy.decide(evidence_of(made)).decision == "promote"
 
