@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, structs
 
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
@@ -22,6 +22,8 @@ from bench.skills import (
 )
 from bench.sweep import Ground, Plan, SweepResult, make_arms, measure_plan, seal_plan, sweep_report
 from bench.watch import GenerationStarted, VerdictReached, Watcher
+from evolve.campaign import Campaign
+from evolve.campaign_chain import Subject
 from evolve.gate import (
     Evidence,
     Policy,
@@ -52,20 +54,23 @@ class Generation(Struct, frozen=True, kw_only=True):
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
-    """What a generation is run under; the same for all generations of a run but for the incumbents."""
+    """What a generation is run under; the same for all generations of a run but for the incumbents. `campaign` is
+    given where the policy spends from one.
+    """
 
     ground: Ground
     policy: Policy
     run: RunFolder
     watcher: Watcher
     cancellation: Cancellation
+    campaign: Campaign | None = None
 
 
 def run_generation(
     conditions: Conditions, number: int, proposal: Proposal, incumbents: Mapping[str, Skill], spent: int
 ) -> Generation:
     """Measure one proposal against the incumbents and decide; `spent` cells of the run were measured before.
-    OverlayError and BudgetExhausted refuse it before anything is paid.
+    OverlayError and BudgetExhausted refuse it before anything is paid, CampaignError if its budget cannot be told.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
     overlay = _freeze(proposal, folder, ground, incumbents)
@@ -73,11 +78,13 @@ def run_generation(
     selected = required_arms(ground.config.arms, overlay.touched)
     plan = seal_plan(ground, selected, number, overlay.digest, spent)
     conditions.watcher.see(GenerationStarted(generation=number, idea=proposal.idea, overlay=overlay.digest))
+    subject = _subject(conditions, number, overlay.digest)
+    state = conditions.campaign.reserve(subject, folder) if conditions.campaign else UNSET
     arms = make_arms(ground, selected, incumbents, candidates, overlay.digest)
     result = measure_plan(
         ground, plan, arms, conditions.run, folder, conditions.watcher, conditions.cancellation
     )
-    evidence = _evidence(ground, plan, result)
+    evidence = structs.replace(_evidence(ground, plan, result), campaign=state)
     generation = Generation(
         number=number,
         cells=len(plan.cells),
@@ -91,8 +98,20 @@ def run_generation(
         code=exit_code(health(result.rows, ground.roles(selected)), result.stopped),
     )
     _write_promotion(conditions, generation, result)
+    if conditions.campaign:
+        conditions.campaign.decide(subject, generation.verdict.decision, evidence)
     _write_report(conditions, generation, plan, result)
     return generation
+
+
+def _subject(conditions: Conditions, number: int, overlay: str) -> Subject:
+    return Subject(
+        run=conditions.run.id,
+        generation=number,
+        overlay=overlay,
+        suite=conditions.ground.suite.digest,
+        policy=conditions.policy.name,
+    )
 
 
 def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mapping[str, Skill]) -> Overlay:

@@ -15,8 +15,9 @@ from bench.project import RunFolder, create_run, removed_if_refused
 from bench.skills import Overlay, Skill, read_overlay
 from bench.sweep import Ground, canonical_skills, open_ground, refuse_solved
 from bench.watch import RunFinished, RunStarted
+from evolve.campaign import Campaign
 from evolve.forecast import forecast_lines, make_forecast
-from evolve.gate import load_policy
+from evolve.gate import Policy, load_policy, spends
 from evolve.generation import Conditions
 from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
 from evolve.loop import RunResult, run_generations
@@ -50,6 +51,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     loaded = load(options, root, "evolve")
     proposing, promotion = _deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
+    campaign = _campaign(loaded.config, policy, root)
     canonical = canonical_skills(loaded.config, root)
     pending = _pending(loaded.config, root, canonical)
     if pending is not None and proposing.unapplied == "offer":
@@ -69,7 +71,12 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             conditions = Conditions(
-                ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
+                ground=ground,
+                policy=policy,
+                run=run,
+                watcher=watcher,
+                cancellation=cancellation,
+                campaign=campaign,
             )
             with removed_if_refused(run):
                 result = run_generations(conditions, proposer, canonical, start)
@@ -83,6 +90,20 @@ def _deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
     if config.proposer is None or config.promotion is None:
         raise ConfigError("this configuration has no proposer and no promotion: it is one of `bench`")
     return config.proposer, config.promotion
+
+
+def _campaign(config: Config, policy: Policy, root: Path) -> Campaign | None:
+    """The campaign that a release test spends from, checked before anything is paid; None where nothing is spent."""
+    if not spends(policy):
+        return None
+    if config.campaign is None:
+        raise ConfigError(
+            f"promotion={policy.name} with tier=release spends from a campaign's error budget, and none is named\n"
+            "  name one: campaign=NAME; or let the champion move without releasing: promotion.options.tier=search"
+        )
+    campaign = Campaign(root, config.campaign)
+    campaign.read()
+    return campaign
 
 
 def _pending(config: Config, root: Path, canonical: Mapping[str, Skill]) -> Judgement | None:

@@ -20,6 +20,7 @@ from evolve.gate.model import (
 )
 from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.schema import promotion_schema
+from evolve.gate.testing import TestingPolicy, spends
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
@@ -53,6 +54,7 @@ __all__ = [
     "TaskEvidence",
     "TaskFacts",
     "TaskVerdict",
+    "TestingPolicy",
     "ThresholdCost",
     "ThresholdReview",
     "Verdict",
@@ -64,5 +66,6 @@ __all__ = [
     "promotion_schema",
     "read_promotion",
     "recompute",
+    "spends",
     "write_promotion",
 ]

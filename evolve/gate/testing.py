@@ -20,7 +20,7 @@ from evolve.gate.judging import (
     uneven_tasks,
     unknown_cells,
 )
-from evolve.gate.model import Evidence, PairEvidence, TaskEffect, TaskEvidence, TaskVerdict, Verdict
+from evolve.gate.model import Evidence, PairEvidence, Policy, TaskEffect, TaskEvidence, TaskVerdict, Verdict
 from evolve.gate.parameters import TestingParameters
 from evolve.gate.primary import Test
 from evolve.gate.samples import TaskSample, mean_units, reused_cells
@@ -40,6 +40,11 @@ class TestingPolicy:
         self.parameters = parameters
         self._test = test
         self._betting = betting
+
+    @property
+    def spends(self) -> bool:
+        """Whether a verdict is a release test, which is charged to a campaign."""
+        return self.parameters.tier == "release"
 
     def decide(self, evidence: Evidence) -> Verdict:
         """The verdict, with every reason and not only the deciding one."""
@@ -158,3 +163,8 @@ def _effect(sample: TaskSample) -> TaskEffect:
         return "unknown"
     mean = mean_units(values) or sum(values)
     return "better" if mean > 0 else "worse" if mean < 0 else "same"
+
+
+def spends(policy: Policy) -> bool:
+    """Whether a policy's verdicts are charged to a campaign; those of other families never are."""
+    return isinstance(policy, TestingPolicy) and policy.spends
