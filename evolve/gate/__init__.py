@@ -20,6 +20,7 @@ from evolve.gate.model import (
 )
 from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.schema import promotion_schema
+from evolve.gate.signs import share_interval
 from evolve.gate.testing import TestingPolicy, spends
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
@@ -66,6 +67,7 @@ __all__ = [
     "promotion_schema",
     "read_promotion",
     "recompute",
+    "share_interval",
     "spends",
     "write_promotion",
 ]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import prod
 
 # Stakes as shares of the fortune. Spread over (0, 1): small ones grow on small effects, large ones on large effects.
-STAKES = tuple(Fraction(number, 20) for number in (2, 4, 6, 8, 10, 13, 16))
+STAKES = tuple(Fraction(number, 20) for number in (4, 7, 10, 13, 16))
 
 
 def e_value(differences: Iterable[int], bound: int) -> Fraction:

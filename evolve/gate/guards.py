@@ -104,7 +104,7 @@ def fresh_only(guard: GuardSample, keep: Callable[[Pairing], bool]) -> GuardSamp
 
 def breaks(guard: GuardSample, side: Side, level: Fraction) -> tuple[str, ...]:
     """What breaks this guard, in words; nothing if it holds."""
-    harms = harm_levels(guard, side)
+    harms = harm_levels(guard, side, level)
     broken = holm(harms, level)
     return (
         *(
@@ -115,15 +115,17 @@ def breaks(guard: GuardSample, side: Side, level: Fraction) -> tuple[str, ...]:
     )
 
 
-def harm_levels(guard: GuardSample, side: Side) -> dict[str, Fraction]:
-    """The p-value of "worse than the margin" for each task that is tested by itself, and for the suite."""
+def harm_levels(guard: GuardSample, side: Side, level: Fraction) -> dict[str, Fraction]:
+    """The p-value of "worse than the margin" for each task that is tested by itself, and for the suite; 1 where it
+    is above `level` for certain.
+    """
     margin = as_fraction(guard.guard.margin)
     levels = {
-        each.task: _harm([pair.at(side) for pair in each.pairs], guard.endpoint, margin)
+        each.task: _harm([pair.at(side) for pair in each.pairs], guard.endpoint, margin, level)
         for each in guard.single
         if each.pairs
     }
-    return levels | {SUITE: _harm(_suite(guard, side), guard.endpoint, margin)}
+    return levels | {SUITE: _harm(_suite(guard, side), guard.endpoint, margin, level)}
 
 
 def holm(levels: Mapping[str, Fraction], level: Fraction) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ def holm(levels: Mapping[str, Fraction], level: Fraction) -> tuple[str, ...]:
     return tuple(rejected)
 
 
-def _harm(values: Sequence[int], endpoint: Endpoint, margin: Fraction) -> Fraction:
+def _harm(values: Sequence[int], endpoint: Endpoint, margin: Fraction, level: Fraction) -> Fraction:
     """Binary: the sign test of the lost pairs against a share of (1 + margin)/2; else the flip test of what the
     differences lie below the margin, exact when the candidate's numbers are the incumbent's, worse by the margin.
     """
@@ -144,7 +146,9 @@ def _harm(values: Sequence[int], endpoint: Endpoint, margin: Fraction) -> Fracti
         lost, differing = sum(value < 0 for value in values), sum(value != 0 for value in values)
         return tail(differing, lost, (1 + margin) / 2)
     shift = int(endpoint.exact_units(margin))
-    return flip_test(coarsened([-(value + shift) for value in values]))
+    against = coarsened([-(value + shift) for value in values])
+    as_bad = sum(value <= 0 for value in against)  # flipping any set of these does as well
+    return Fraction(1) if Fraction(2**as_bad, 2 ** len(against)) > level else flip_test(against)
 
 
 def _suite(guard: GuardSample, side: Side) -> list[int]:

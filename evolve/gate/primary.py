@@ -47,10 +47,16 @@ def exact_finding(
 def betting_finding(
     samples: Sequence[TaskSample], endpoint: Endpoint, side: Side, level: Fraction, schedule: Sequence[int]
 ) -> Finding:
-    """The e-value of all pairs there are: it may be looked at whenever somebody likes."""
+    """The largest fortune after any repeat so far: it may be looked at whenever somebody likes. All tasks of a
+    repeat are bet on at once, so that the order of tasks means nothing.
+    """
     bound = LOG_UNITS if endpoint.kind == "ratio" else endpoint.bound
-    values = [max(-bound, min(bound, value)) for value in differences(samples, side)]
-    value = e_value(values, bound)
+    repeats = max((pair.repeat + 1 for each in samples for pair in each.pairs), default=0)
+    values = [
+        [max(-bound, min(bound, value)) for value in differences(_until(samples, until), side)]
+        for until in range(1, repeats + 1)
+    ]
+    value = max((e_value(each, bound) for each in values), default=Fraction(1))
     return Finding(
         promote=value * level >= 1, value=value, allowed=level, look=len(_reached(samples, schedule))
     )

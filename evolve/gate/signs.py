@@ -17,7 +17,7 @@ def sign_test(wins: int, losses: int) -> Fraction:
 
 def tail(trials: int, least: int, share: Fraction) -> Fraction:
     """P(W ≥ least) for W ~ binomial(trials, share): the sum of the terms, over one denominator."""
-    return Fraction(_upper(trials, share)[max(least, 0)], share.denominator**trials)
+    return Fraction(_upper(trials, share)[min(max(least, 0), trials + 1)], share.denominator**trials)
 
 
 @lru_cache(maxsize=4096)
@@ -35,6 +35,7 @@ def smallest_trials(level: Fraction) -> int:
     return trials
 
 
+@lru_cache(maxsize=4096)
 def share_interval(wins: int, losses: int, level: Fraction) -> tuple[Fraction, Fraction]:
     """Shares of wins that neither one-sided test at `level` excludes, widened to the grid (Clopper and Pearson 1934)."""
     low, high = _lowest_share(wins, losses, level), _lowest_share(losses, wins, level)

@@ -5,6 +5,7 @@ Sources: Lan and DeMets 1983 (Biometrika 70), their spending function of Pocock'
 
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 # rounded down, so that what is spent never exceeds what is allowed
 SIX_OVER_PI_SQUARED = Fraction(6079271018, 10**10)
@@ -12,6 +13,7 @@ _GRAIN = Decimal("1e-12")
 _CONTEXT = Context(prec=40)
 
 
+@lru_cache(maxsize=256)
 def as_fraction(number: float) -> Fraction:
     """The number that a person wrote: 0.05 is 1/20, not the binary fraction nearest to it."""
     return Fraction(repr(number))

@@ -20,7 +20,16 @@ from evolve.gate.judging import (
     uneven_tasks,
     unknown_cells,
 )
-from evolve.gate.model import Evidence, PairEvidence, Policy, TaskEffect, TaskEvidence, TaskVerdict, Verdict
+from evolve.gate.model import (
+    Evidence,
+    PairEvidence,
+    Policy,
+    Statistics,
+    TaskEffect,
+    TaskEvidence,
+    TaskVerdict,
+    Verdict,
+)
 from evolve.gate.parameters import TestingParameters
 from evolve.gate.primary import Test
 from evolve.gate.samples import TaskSample, mean_units, reused_cells
@@ -69,13 +78,14 @@ class TestingPolicy:
             return PairFindings(reasons=(no_task(evidence.split),), tasks=(), means={})
         least = 1 if evidence.deterministic else self.parameters.min_runs
         found, reused = self._answered(question, least)
-        reasons = [*self._campaign(evidence), *_thin(question, least), *self._says(found, reused)]
+        numbers = statistics_of(found, self.parameters, betting=self._betting)
+        reasons = [*self._campaign(evidence), *_thin(question, least), *self._says(found, numbers, reused)]
         tasks = counted(pair, evidence.split)
         return PairFindings(
             reasons=tuple(reasons),
             tasks=tuple(_table(ranked_tasks(tasks, question.endpoint), found.question, self.metric)),
             means=means_by_split(pair.tasks, lambda _: True, lambda arm: row_mean(arm, self.metric)),
-            statistics=statistics_of(found, self.parameters, betting=self._betting),
+            statistics=numbers,
         )
 
     def _answered(self, question: Question, least: int) -> tuple[Answer, tuple[str, ...]]:
@@ -92,8 +102,7 @@ class TestingPolicy:
                 "(campaign=NAME, or promotion.options.tier=search, which releases nothing)",
             )
 
-    def _says(self, found: Answer, reused: Sequence[str]) -> Iterator[Reason]:
-        numbers = statistics_of(found, self.parameters, betting=self._betting)
+    def _says(self, found: Answer, numbers: Statistics, reused: Sequence[str]) -> Iterator[Reason]:
         shown = found.worst.finding.promote
         yield from _unknown(found)
         uneven = uneven_tasks(found.question)
