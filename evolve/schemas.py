@@ -11,8 +11,10 @@ from bench.scoring import review_schema
 from bench.sweep import Plan
 from bench.watch import Event
 from evolve.apply import apply_schemas
+from evolve.certify import Certificate
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
+from evolve.replay import Comparison, Replay
 from evolve.summary import RunSummary
 
 
@@ -20,12 +22,15 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
     """The schemas by the name of their file."""
     return {
         "bench-summary": generated_schema(BenchSummary, "bench-summary"),
+        "certificate": generated_schema(Certificate, "certificate"),
         "event": generated_schema(Event, "event"),
         "forecast": generated_schema(Forecast, "forecast"),
         "plan": generated_schema(Plan, "plan"),
         "promotion": promotion_schema(),
         "review": review_schema(),
         "row": row_schema(),
+        "verdict": generated_schema(Replay, "verdict"),
+        "verdict-comparison": generated_schema(Comparison, "verdict-comparison"),
         "run-summary": generated_schema(RunSummary, "run-summary"),
         **apply_schemas(),
     }

@@ -17,6 +17,14 @@ from evolve.certify.worlds import evidence_of
 from evolve.gate import Policy, TaskEvidence
 
 
+class Design(Struct, frozen=True, kw_only=True):
+    """Tasks with as many repeats each; one of an agent that is deterministic."""
+
+    tasks: int
+    repeats: int
+    deterministic: bool = False
+
+
 class SizeAt(Struct, frozen=True):
     """The chance of a promotion, given that `differing` pairs differ and the arms are the same."""
 
@@ -24,12 +32,12 @@ class SizeAt(Struct, frozen=True):
     size: Fraction
 
 
-def exact_sizes(policy: Policy, tasks: int, repeats: int, most: int) -> Iterator[SizeAt]:
+def exact_sizes(policy: Policy, design: Design, most: int) -> Iterator[SizeAt]:
     """The size for each number of differing pairs; of a large design for `most` numbers, spread evenly."""
-    pairs = tasks * repeats
+    pairs = design.tasks * design.repeats
     step = max(1, -(-pairs // most))
     for differing in sorted({*range(0, pairs + 1, step), pairs}):
-        yield SizeAt(differing, _size(partial(_promotes, policy, (tasks, repeats), differing), differing))
+        yield SizeAt(differing, _size(partial(_promotes, policy, design, differing), differing))
 
 
 def _size(promotes: Callable[[int], bool], differing: int) -> Fraction:
@@ -51,15 +59,14 @@ def _least(promotes: Callable[[int], bool], differing: int) -> int:
     return low
 
 
-def _promotes(policy: Policy, design: tuple[int, int], differing: int, wins: int) -> bool:
-    tasks, repeats = design
-    made = tuple(_task(task, tasks, repeats, differing, wins) for task in range(tasks))
-    return policy.decide(evidence_of(made)).decision == "promote"
+def _promotes(policy: Policy, design: Design, differing: int, wins: int) -> bool:
+    made = tuple(_task(task, design, differing, wins) for task in range(design.tasks))
+    return policy.decide(evidence_of(made, deterministic=design.deterministic)).decision == "promote"
 
 
-def _task(task: int, tasks: int, repeats: int, differing: int, wins: int) -> TaskEvidence:
+def _task(task: int, design: Design, differing: int, wins: int) -> TaskEvidence:
     """Differing pairs are dealt out to the tasks in turn, those of the candidate first."""
-    places = [repeat * tasks + task for repeat in range(repeats)]
+    places = [repeat * design.tasks + task for repeat in range(design.repeats)]
     before = [
         outcome_row(repeat, resolved=place >= differing or place >= wins)
         for repeat, place in enumerate(places)

@@ -16,6 +16,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
     tasks: tuple[TaskEvidence, ...]
     pairs: tuple[tuple[tuple[RowEvidence, RowEvidence], ...], ...]
+    deterministic: bool = False
 
     @property
     def repeats(self) -> int:
@@ -23,14 +24,19 @@ class Measured(Struct, frozen=True, kw_only=True):
         return min((len(each) for each in self.pairs), default=0)
 
 
-def measured_pairs(pair: PairEvidence, split: str) -> Measured:
+def measured_pairs(pair: PairEvidence, evidence: Evidence) -> Measured:
     """The complete pairs of the split's tasks; a task without one is left out."""
-    tasks = [task for task in sorted(pair.tasks, key=lambda each: each.task) if split in ("all", task.split)]
+    tasks = [
+        task
+        for task in sorted(pair.tasks, key=lambda each: each.task)
+        if evidence.split in ("all", task.split)
+    ]
     found = [(task, tuple(_complete(task))) for task in tasks]
     least = min((len(pairs) for _, pairs in found if pairs), default=0)
     return Measured(
         tasks=tuple(task for task, pairs in found if pairs),
         pairs=tuple(pairs[:least] for _, pairs in found if pairs),
+        deterministic=evidence.deterministic,
     )
 
 
@@ -41,7 +47,7 @@ def permuted(measured: Measured, random: Random, test: int = 1, effect: float = 
     dealt = [[_toss(pair, random) for pair in pairs] for pairs in measured.pairs]
     plant = _planter(dealt, effect, random)
     tasks = [_task(task, pairs, plant) for task, pairs in zip(measured.tasks, dealt, strict=True)]
-    return evidence_of(tasks, test)
+    return evidence_of(tasks, test, deterministic=measured.deterministic)
 
 
 def _complete(task: TaskEvidence) -> Iterator[tuple[RowEvidence, RowEvidence]]:

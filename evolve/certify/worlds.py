@@ -30,6 +30,7 @@ class World(Struct, frozen=True, kw_only=True):
     reused: bool = False
     drift: float = 0.0
     lost: float = 0.0
+    deterministic: bool = False
 
 
 def draw(world: World, random: Random, test: int = 1) -> Evidence:
@@ -37,15 +38,15 @@ def draw(world: World, random: Random, test: int = 1) -> Evidence:
     chances = _chances(world.tasks, random)
     shift, past = logit_shift(chances, world.effect), logit_shift(chances, -world.drift)
     tasks = tuple(_task(index, chance, world, (shift, past), random) for index, chance in enumerate(chances))
-    return evidence_of(tasks, test)
+    return evidence_of(tasks, test, deterministic=world.deterministic)
 
 
-def evidence_of(tasks: Sequence[TaskEvidence], test: int = 1) -> Evidence:
+def evidence_of(tasks: Sequence[TaskEvidence], test: int = 1, *, deterministic: bool = False) -> Evidence:
     """Tasks as evidence for release test number `test` of a campaign."""
     return Evidence(
         schema_version=EVIDENCE_VERSION,
         model="world",
-        deterministic=False,
+        deterministic=deterministic,
         stopped=None,
         split="all",
         pairs=(PairEvidence(incumbent_arm=ARMS[0], candidate_arm=ARMS[1], tasks=tuple(tasks)),),

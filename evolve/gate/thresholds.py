@@ -160,8 +160,9 @@ def means_by_split(
 
 def options_schema(parameters: type[Struct]) -> Mapping[str, Any]:
     """The JSON Schema of a policy's options."""
-    schema: Mapping[str, Any] = msgspec.json.schema(parameters)["$defs"][parameters.__name__]
-    return schema
+    definitions: dict[str, Any] = dict(msgspec.json.schema(parameters)["$defs"])
+    schema: dict[str, Any] = definitions.pop(parameters.__name__)
+    return schema | ({"$defs": definitions} if definitions else {})
 
 
 def read_options(policy: str, options: Mapping[str, Any], parameters: type[Parameters]) -> Parameters:

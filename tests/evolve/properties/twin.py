@@ -4,6 +4,7 @@ Whatever numpy cannot settle by a bound goes through the guards' own code. `test
 `Policy.decide`. Worlds have no critical task, no review scores, and a duration that follows the cost.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -19,8 +20,10 @@ from evolve.gate.signs import needed_wins
 from evolve.gate.spending import as_fraction
 from evolve.gate.units import log_units
 
-LATENT_MIX = ((0.40, 19.0, 1.0), (0.25, 1.0, 19.0), (0.35, 2.0, 2.0))
-OTHER_MIX = ((0.20, 8.0, 1.0), (0.40, 1.0, 8.0), (0.40, 1.5, 1.5))
+Mix = tuple[tuple[float, float, float], ...]
+
+LATENT_MIX: Mix = ((0.40, 19.0, 1.0), (0.25, 1.0, 19.0), (0.35, 2.0, 2.0))
+OTHER_MIX: Mix = ((0.20, 8.0, 1.0), (0.40, 1.0, 8.0), (0.40, 1.5, 1.5))
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def draw_sweeps(
     repeats: int,
     effect: float = 0.0,
     *,
-    mix=LATENT_MIX,
+    mix: Mix = LATENT_MIX,
     saving: float = 0.0,
     variation: float = 0.3,
     drift: float = 0.0,
@@ -107,7 +110,7 @@ def _shown(policy: Policy, differences: np.ndarray, level: Fraction) -> np.ndarr
     )
 
 
-def _passes(differences: np.ndarray, needed) -> np.ndarray:
+def _passes(differences: np.ndarray, needed: Callable[[int], int]) -> np.ndarray:
     differing = (differences != 0).sum(axis=(1, 2))
     table = np.array([needed(n) for n in range(differing.max(initial=0) + 1)])
     return (differences > 0).sum(axis=(1, 2)) >= table[differing]
@@ -157,7 +160,7 @@ def _breaks(policy: Policy, sweeps: Sweeps, index: int) -> bool:
     return any(breaks(each, "worst", level) for each in _guard_samples(policy, sweeps, index))
 
 
-def _guard_samples(policy: Policy, sweeps: Sweeps, index: int):
+def _guard_samples(policy: Policy, sweeps: Sweeps, index: int) -> Iterator[GuardSample]:
     guards = policy.parameters.guards
     for name, guard, values in (
         ("resolution", guards.resolution, sweeps.differences),
