@@ -11,6 +11,7 @@ from bench.errors import ConfigError, RunError, UserError
 from bench.exits import ExitCode
 from bench.project import RunFolder, find_run
 from bench.suite import load_suite, select_tasks
+from bench.sweep import works_on
 from evolve.certify.enumeration import Design
 from evolve.certify.model import Certificate
 from evolve.certify.picture import svg
@@ -93,7 +94,14 @@ def _of_suite(options: argparse.Namespace, root: Path) -> tuple[Policy, Job]:
     suite = load_suite(config.suite, root)
     selected = select_tasks(suite, config.tasks, include_expensive=config.include_expensive).tasks
     split = "all" if config.promotion is None else config.promotion.split
-    counted = [task for task in selected if split in ("all", task.split) and task.class_ != "review-clean"]
+    judged = [arm for arm in config.arms.values() if arm.role == "candidate"]
+    counted = [
+        task
+        for task in selected
+        if split in ("all", task.split)
+        and task.class_ != "review-clean"
+        and any(works_on(arm, task) for arm in judged)
+    ]
     if not counted:
         raise ConfigError(
             f"promotion.split={split} counts none of the {len(selected)} tasks that tasks.* leaves"

@@ -80,11 +80,15 @@ class TestingPolicy:
         found, reused = self._answered(question, least)
         numbers = statistics_of(found, self.parameters, betting=self._betting)
         reasons = [*self._campaign(evidence), *_thin(question, least), *self._says(found, numbers, reused)]
-        tasks = counted(pair, evidence.split)
+        tasks = ranked_tasks(counted(pair, evidence.split), question.endpoint)
         return PairFindings(
             reasons=tuple(reasons),
-            tasks=tuple(_table(ranked_tasks(tasks, question.endpoint), found.question, self.metric)),
-            means=means_by_split(pair.tasks, lambda _: True, lambda arm: row_mean(arm, self.metric)),
+            tasks=tuple(_table(tasks, found.question, self.metric)),
+            means=means_by_split(
+                ranked_tasks(pair.tasks, question.endpoint),
+                lambda _: True,
+                lambda arm: row_mean(arm, self.metric),
+            ),
             statistics=numbers,
         )
 
