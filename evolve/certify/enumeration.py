@@ -3,18 +3,20 @@
 If the arms are the same, each differing pair goes to either of them with a chance of 1/2, whatever the tasks are like.
 So P(promote | n pairs differ) is a sum of binomial terms over the outcomes that the policy promotes, and its largest value
 over n bounds the size for every suite. The policy itself is asked, through `decide`; nothing is taken from its parameters.
+One that looks at the order of the pairs gives other answers when the wins come last: it can only be simulated, with coins.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from math import comb
+from random import Random
 
 from msgspec import Struct
 
 from evolve.certify.arms import arm_of, outcome_row
 from evolve.certify.worlds import evidence_of
-from evolve.gate import Policy, TaskEvidence
+from evolve.gate import Evidence, Policy, TaskEvidence
 
 
 class Design(Struct, frozen=True, kw_only=True):
@@ -32,18 +34,28 @@ class SizeAt(Struct, frozen=True):
     size: Fraction
 
 
-def exact_sizes(policy: Policy, design: Design, most: int) -> Iterator[SizeAt]:
+def exact_sizes(policy: Policy, design: Design, most: int, *, wins_last: bool = False) -> Iterator[SizeAt]:
     """The size for each number of differing pairs; of a large design for `most` numbers, spread evenly."""
+    for differing in counts_of(design, most):
+        yield SizeAt(differing, _size(partial(_promotes, policy, design, differing, wins_last), differing))
+
+
+def counts_of(design: Design, most: int) -> list[int]:
+    """Numbers of differing pairs from none to all, at most about `most` of them."""
     pairs = design.tasks * design.repeats
-    step = max(1, -(-pairs // most))
-    for differing in sorted({*range(0, pairs + 1, step), pairs}):
-        yield SizeAt(differing, _size(partial(_promotes, policy, design, differing), differing))
+    return sorted({*range(0, pairs + 1, max(1, -(-pairs // most))), pairs})
+
+
+def tossed(design: Design, differing: int, random: Random) -> Evidence:
+    """So many differing pairs at chance places, each given to an arm by a coin."""
+    signs = [random.choice((1, -1)) for _ in range(differing)]
+    signs += [0] * (design.tasks * design.repeats - differing)
+    random.shuffle(signs)
+    return _evidence(design, signs)
 
 
 def _size(promotes: Callable[[int], bool], differing: int) -> Fraction:
-    """The share of the 2ⁿ outcomes that are promoted. All are asked where they are few; else the policy is taken to
-    be monotone, as far as a bisection and the outcomes around its bound show.
-    """
+    """The share of the 2ⁿ outcomes that are promoted, of a policy that more wins never turn against."""
     least = _least(promotes, differing)
     return Fraction(sum(comb(differing, wins) for wins in range(least, differing + 1)), 2**differing)
 
@@ -59,22 +71,22 @@ def _least(promotes: Callable[[int], bool], differing: int) -> int:
     return low
 
 
-def _promotes(policy: Policy, design: Design, differing: int, wins: int) -> bool:
-    made = tuple(_task(task, design, differing, wins) for task in range(design.tasks))
-    return policy.decide(evidence_of(made, deterministic=design.deterministic)).decision == "promote"
+def _promotes(policy: Policy, design: Design, differing: int, wins_last: bool, wins: int) -> bool:
+    signs = [1] * wins + [-1] * (differing - wins)
+    signs = signs[::-1] if wins_last else signs
+    signs += [0] * (design.tasks * design.repeats - differing)
+    return policy.decide(_evidence(design, signs)).decision == "promote"
 
 
-def _task(task: int, design: Design, differing: int, wins: int) -> TaskEvidence:
-    """Differing pairs are dealt out to the tasks in turn, those of the candidate first."""
-    places = [repeat * design.tasks + task for repeat in range(design.repeats)]
-    before = [
-        outcome_row(repeat, resolved=place >= differing or place >= wins)
-        for repeat, place in enumerate(places)
-    ]
-    now = [
-        outcome_row(repeat, resolved=place >= differing or place < wins)
-        for repeat, place in enumerate(places)
-    ]
+def _evidence(design: Design, signs: Sequence[int]) -> Evidence:
+    """The signs are dealt out to the tasks in turn, repeat after repeat."""
+    made = tuple(_task(task, signs[task :: design.tasks]) for task in range(design.tasks))
+    return evidence_of(made, deterministic=design.deterministic)
+
+
+def _task(task: int, signs: Sequence[int]) -> TaskEvidence:
+    before = [outcome_row(repeat, resolved=sign <= 0) for repeat, sign in enumerate(signs)]
+    now = [outcome_row(repeat, resolved=sign >= 0) for repeat, sign in enumerate(signs)]
     return TaskEvidence(
         task=f"t{task:04}",
         task_class="implementation",

@@ -90,7 +90,7 @@ def test_a_line_that_was_taken_out_is_refused(campaign: Campaign, tmp_path: Path
     kept = lines(campaign)
     del kept[number]
     campaign.path.write_bytes(b"".join(kept))
-    with pytest.raises(CampaignError, match="does not follow|not release test|never reserved"):
+    with pytest.raises(CampaignError, match=r"does not follow|not release test|never reserved"):
         campaign.read()
 
 

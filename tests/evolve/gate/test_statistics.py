@@ -47,7 +47,8 @@ def test_an_interval_is_that_of_clopper_and_pearson_to_the_grid(trials: int, win
     low, high = share_interval(wins, trials - wins, Fraction(1, 40))
     expected = proportion_confint(wins, trials, alpha=0.05, method="beta")
     assert (float(low), float(high)) == pytest.approx(expected, abs=0.001)
-    assert low <= expected[0] + CLOSE and expected[1] - CLOSE <= high
+    assert low <= expected[0] + CLOSE
+    assert expected[1] - CLOSE <= high
 
 
 @enumerating
@@ -221,7 +222,8 @@ def test_planned_power_is_the_mean_over_how_many_pairs_differ() -> None:
 
 def test_a_larger_design_finds_smaller_effects() -> None:
     found = [detectable(pairs, Fraction(1, 20), Fraction(1, 5)) for pairs in (4, 40, 100, 200)]
-    assert found[0] is None and sorted(found[1:], reverse=True) == found[1:]
+    assert found[0] is None
+    assert sorted(found[1:], reverse=True) == found[1:]
 
 
 def test_conditional_power_is_one_when_it_is_won_and_none_when_it_is_lost() -> None:

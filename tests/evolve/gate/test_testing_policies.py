@@ -123,7 +123,8 @@ def test_zero_variance_never_promotes_and_is_not_called_equality(name: str) -> N
     for kind in (BOTH_PASS, BOTH_FAIL):
         verdict = search(name).decide(outcomes([[kind] * 5] * 20))
         assert verdict.decision == "keep_incumbent"
-        assert "indeterminate" in reasons(verdict) and "no effect" not in reasons(verdict)
+        assert "indeterminate" in reasons(verdict)
+        assert "no effect" not in reasons(verdict)
     few = search(name).decide(outcomes([[WIN, WIN]] * 2))  # the same difference everywhere, of width zero
     assert few.decision == "keep_incumbent"
 
@@ -132,7 +133,8 @@ def test_zero_variance_never_promotes_and_is_not_called_equality(name: str) -> N
 def test_one_repeat_and_no_model_are_insufficient_with_both_reasons(name: str) -> None:
     verdict = search(name).decide(outcomes([[WIN]] * 20, model=None))
     assert verdict.decision == "insufficient_evidence"
-    assert "no model is named" in reasons(verdict) and "fewer than 2 pairs" in reasons(verdict)
+    assert "no model is named" in reasons(verdict)
+    assert "fewer than 2 pairs" in reasons(verdict)
 
 
 def test_repeats_of_a_deterministic_agent_count_once() -> None:
@@ -158,7 +160,8 @@ def test_a_release_without_its_campaign_is_refused_and_spends_less_with_each_tes
 
 
 def test_only_release_tests_of_testing_policies_are_charged() -> None:
-    assert spends(policy()) and not spends(search())
+    assert spends(policy())
+    assert not spends(search())
 
 
 def test_a_guard_breaks_on_evidence_of_harm_and_not_on_noise() -> None:
@@ -203,7 +206,8 @@ def test_a_cost_that_nobody_knows_is_no_zero() -> None:
         outcomes(CLEAR), "candidate", lambda _, row: msgspec.structs.replace(row, cost_usd=None)
     )
     verdict = search().decide(unknown)
-    assert verdict.decision == "insufficient_evidence" and "(cost_usd)" in reasons(verdict)
+    assert verdict.decision == "insufficient_evidence"
+    assert "(cost_usd)" in reasons(verdict)
     free = search(guards=options()["guards"] | {"cost_usd": None})
     assert free.decide(unknown).decision == "promote"
 
@@ -235,7 +239,8 @@ def test_underpowered_is_never_worded_as_no_effect() -> None:
 def test_an_early_look_spends_part_and_may_call_the_rest_futile() -> None:
     looked = msgspec.structs.replace(outcomes([[LOSS]] * 20), looks=(1, 3, 5))
     verdict = search(min_runs=2).decide(looked)
-    assert "look 1 of 3, spent" in reasons(verdict) and "futile" in reasons(verdict)
+    assert "look 1 of 3, spent" in reasons(verdict)
+    assert "futile" in reasons(verdict)
     early = msgspec.structs.replace(outcomes([[WIN, WIN]] * 10), looks=(1, 2, 5))
     found = search().decide(early)
     assert found.decision == "promote"
