@@ -66,7 +66,7 @@ class GuardSample(Struct, frozen=True, kw_only=True):
 def guard_samples(
     guards: Guards, tasks: Sequence[TaskEvidence], repeats: int, is_clean: Callable[[TaskEvidence], bool]
 ) -> tuple[GuardSample, ...]:
-    """The guards that are on and have a task to look at."""
+    """The guards that are on and have something to look at: no row of an agent that is never billed has a price."""
     defects = [task for task in tasks if not is_clean(task)]
     clean = [task for task in tasks if is_clean(task)]
     places: Mapping[str, tuple[str, Guard | None, Sequence[TaskEvidence]]] = {
@@ -81,7 +81,7 @@ def guard_samples(
             guards.false_positives,
             _known(clean, ENDPOINTS["false_positives"]),
         ),
-        "cost_usd": ("cost_usd", guards.cost_usd, tasks),
+        "cost_usd": ("cost_usd", guards.cost_usd, tasks if _known(tasks, ENDPOINTS["cost_usd"]) else []),
         "seconds": ("seconds", guards.seconds, tasks),
     }
     return tuple(

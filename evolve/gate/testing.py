@@ -124,7 +124,14 @@ class TestingPolicy:
         yield Reason("improvement" if shown else "note", finding_words(numbers, shown=shown))
         if not shown:
             yield Reason("note", power_words(numbers))
+        yield from _blind(found.question, self.parameters)
         yield from self.notes(found)
+
+
+def _blind(question: Question, parameters: TestingParameters) -> Iterator[Reason]:
+    """The guard that is on, and that no row of either arm has a number for: it must be seen that it guards nothing."""
+    if parameters.guards.cost_usd and not any(guard.name == "cost_usd" for guard in question.guards):
+        yield Reason("note", "guard cost_usd guards nothing: no row of either arm knows its price")
 
 
 def _thin(question: Question, least: int) -> Iterator[Reason]:

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bench
 from bench.project import RunFolder
 from evolve.campaign import CAMPAIGNS, MARK, Campaign
 from evolve.campaign_chain import Subject, next_decision, next_reservation, read_chain
+from evolve.cli import main
 from evolve.errors import CampaignError
 from evolve.gate import CampaignState, Evidence
 from evolve.gate.spending import release_level
@@ -205,3 +208,23 @@ def _two_tests(campaign: Campaign, root: Path) -> None:
         state = campaign.reserve(subject(name), folder(root))
         assert isinstance(state, CampaignState)
         campaign.decide(subject(name), "keep_incumbent", EVIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "spends from a campaign's error budget, and none is named"),
+        (["campaign=weekly"], "campaigns/weekly.jsonl, line 1: it is no entry of a campaign"),
+        (["campaign=../x"], "is no name"),
+    ],
+)
+def test_a_release_test_without_a_sound_campaign_is_refused_before_anything_is_paid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(Path(bench.__file__).parent / "starter" / "project", project)
+    (project / CAMPAIGNS).mkdir()
+    (project / CAMPAIGNS / "weekly.jsonl").write_bytes(b"{}\n")
+    assert main(["promotion=exact", *words, "--root", str(project), "--quiet"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (project / "runs").exists()

@@ -1,6 +1,7 @@
 """`evolve certify`: it passes what holds its error, and fails what does not, whatever a policy says of itself."""
 
 import json
+import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
 from random import Random

@@ -212,6 +212,16 @@ def test_a_cost_that_nobody_knows_is_no_zero() -> None:
     assert free.decide(unknown).decision == "promote"
 
 
+def test_a_price_that_no_row_knows_is_said_to_guard_nothing() -> None:
+    def unpriced(_: str, row: Any) -> Any:
+        return msgspec.structs.replace(row, cost_usd=None)
+
+    made = with_rows(with_rows(outcomes(CLEAR), "candidate", unpriced), "incumbent", unpriced)
+    verdict = search().decide(made)
+    assert verdict.decision == "promote"
+    assert "guard cost_usd guards nothing" in reasons(verdict)
+
+
 def test_scores_are_tested_by_task_and_costs_by_pair() -> None:
     def scored(_: str, row: Any) -> Any:
         return msgspec.structs.replace(row, score=msgspec.structs.replace(row.score, weighted_f1=0.9))
