@@ -234,3 +234,19 @@ def test_conditional_power_is_one_when_it_is_won_and_none_when_it_is_lost() -> N
 
 def _signs(count: int) -> list[tuple[int, ...]]:
     return list(itertools.product((1, -1), repeat=count))
+
+
+def test_one_more_win_never_undoes_a_promotion_at_any_look() -> None:
+    """All patterns of three designs with a look after each repeat."""
+    for tasks, repeats, level in ((2, 3, Fraction(2, 5)), (3, 2, Fraction(1, 5)), (2, 4, Fraction(3, 10))):
+        crossed = {
+            signs: any(look.crossed for look in walk(_rounds(signs, tasks), tasks * repeats, level))
+            for signs in itertools.product((-1, 0, 1), repeat=tasks * repeats)
+        }
+        for signs in (each for each, promoted in crossed.items() if promoted):
+            for place in range(len(signs)):
+                assert crossed[(*signs[:place], min(1, signs[place] + 1), *signs[place + 1 :])]
+
+
+def _rounds(signs: tuple[int, ...], tasks: int) -> list[tuple[int, ...]]:
+    return [signs[start : start + tasks] for start in range(0, len(signs), tasks)]
