@@ -73,6 +73,17 @@ def test_coverage_that_differs_between_the_arms_never_promotes(name: str, table:
 
 
 @BOTH
+def test_a_gain_that_is_clear_even_at_its_worst_needs_equal_coverage(name: str) -> None:
+    def with_last(pair_: tuple[bool | None, bool | None]) -> Evidence:
+        return outcomes([[WIN, WIN, BOTH_PASS]] * 11 + [[WIN, WIN, pair_]])
+
+    verdict = search(name).decide(with_last((True, None)))
+    assert verdict.decision == "insufficient_evidence"
+    assert "do not cover the same; top up before it can promote: t11" in reasons(verdict)
+    assert search(name).decide(with_last((None, None))).decision == "promote"
+
+
+@BOTH
 @thorough
 @given(table=tables(missing=True))
 def test_what_is_missing_is_judged_between_its_worst_and_its_best(name: str, table: Table) -> None:
