@@ -227,3 +227,14 @@ def test_a_release_test_without_a_sound_campaign_is_refused_before_anything_is_p
     assert main(["promotion=exact", *words, "--root", str(project), "--quiet"]) == 2
     assert said in capsys.readouterr().err
     assert not (project / "runs").exists()
+
+
+def test_a_line_that_was_changed_in_one_word_breaks_the_line_after_it(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    _two_tests(campaign, tmp_path)
+    kept = lines(campaign)
+    kept[1] = kept[1].replace(b'"keep_incumbent"', b'"promote"')
+    campaign.path.write_bytes(b"".join(kept))
+    with pytest.raises(CampaignError, match="line 3: it does not follow the line before it"):
+        campaign.read()
