@@ -20,7 +20,6 @@ __all__ = [
     "World",
     "arm_of",
     "certify",
-    "certify.run",
     "certify_command",
     "draw",
     "evidence_of",

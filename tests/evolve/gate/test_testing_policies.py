@@ -15,6 +15,7 @@ from bench.digest import canonical_json
 from bench.errors import ConfigError
 from evolve.certify import World, draw
 from evolve.gate import ANYTIME, EXACT, CampaignState, Evidence, Policy, Verdict, spends
+from evolve.gate.endpoints import ENDPOINTS
 
 BOTH = pytest.mark.parametrize("name", ["exact", "anytime"])
 thorough = settings(deadline=None, max_examples=60)
@@ -328,3 +329,16 @@ def _remove(values: dict[str, Any], path: tuple[str, ...]) -> None:
     for key in path[:-1]:
         values = values[key]
     del values[path[-1]]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "worst", "best"),
+    [(None, None, -1, 1), (None, 1.0, 0, 1), (None, 0.0, -1, 0), (1.0, None, -1, 0), (0.0, None, 0, 1)],
+)
+def test_an_unknown_outcome_may_be_either(
+    before: float | None, now: float | None, worst: int, best: int
+) -> None:
+    assert ENDPOINTS["resolved"].limits(before, now) == (worst, best)
+    units = ENDPOINTS["weighted_f1"].limits(before, now)
+    assert units == (10_000 * worst, 10_000 * best)
+    assert ENDPOINTS["cost_usd"].limits(before, now) == (-4000, 4000)
