@@ -24,7 +24,7 @@ from evolve.generation import Conditions
 from evolve.loop import RunResult, run_generations
 from evolve.promoted import START
 from evolve.propose import create_proposer
-from evolve.run import deciding, print_result
+from evolve.run import deciding, print_result, release_campaign
 
 Say = Callable[[str], None]
 
@@ -54,6 +54,7 @@ def _go_on(
     config = read_saved_config(run.path / "config.json")
     proposing, promotion = deciding(config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
+    campaign = release_campaign(config, policy, root)
     canonical, start = canonical_skills(config, root), _start(run, config)
     extent = extent_of(run, config, say)
     with (
@@ -74,6 +75,7 @@ def _go_on(
             cancellation=cancellation,
             resumed=True,
             again=extent.again,
+            campaign=campaign,
         )
         result: RunResult = run_generations(conditions, proposer, canonical, start, extent.generations)
         hold.finish(int(result.code))
