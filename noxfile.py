@@ -10,7 +10,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
 # An interpreter that is not installed is a printed skip in the summary, here and in CI alike.
 nox.options.error_on_missing_interpreters = False
-# not among them: `perf`, whose ratios need a quiet machine, `campaign`, `slow` and `chaos`
+# not among them: `perf`, whose ratios need a quiet machine, `campaign`, `slow`, `certify` and `chaos`, which take minutes
 nox.options.sessions = ["lint", "types", "schemas", "conf", "tests", "e2e", "build"]
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -37,6 +37,8 @@ CORE_TESTS = [
 # only rises
 COVERAGE_FLOOR = "93"
 TESTING = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120"]
+# the judges of our own statistics; never a dependency of the package
+STATISTICS = ["numpy>=2", "scipy>=1.13", "statsmodels>=0.14.4"]
 
 
 @nox.session(python=MAIN)
@@ -72,7 +74,7 @@ def conf(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Unit and property tests: all of them with coverage on the oldest Python, the functional core on every other."""
-    session.install(*TESTING, "coverage[toml]>=7.6", "pytest-cov>=6", ".[wild]")
+    session.install(*TESTING, *STATISTICS, "coverage[toml]>=7.6", "pytest-cov>=6", ".[wild]")
     quick = ["-n", "2", "-m", "not e2e and not slow and not network"]
     if session.python != MAIN:
         session.run("python", "-m", "pytest", *quick, *CORE_TESTS, *session.posargs)
@@ -100,8 +102,15 @@ def e2e(session: nox.Session) -> None:
 @nox.session(python=MAIN)
 def slow(session: nox.Session) -> None:
     """What takes longer than CI can wait for."""
-    session.install(*TESTING, ".[wild]")
+    session.install(*TESTING, *STATISTICS, ".[wild]")
     session.run("python", "-m", "pytest", "-m", "slow", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def certify(session: nox.Session) -> None:
+    """The table of properties of the policies that test, with its numbers."""
+    session.install(*TESTING, *STATISTICS, ".")
+    session.run("python", "-m", "pytest", "-s", "tests/evolve/properties", *session.posargs)
 
 
 @nox.session(python=MAIN)

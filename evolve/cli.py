@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
 from bench.exits import ExitCode
@@ -15,6 +15,8 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
   evolve topup RUN              measure again what failed in its last generation, and decide again
   evolve apply RUN              take over what a run promoted; --dry-run shows it, --revert takes it back
+  evolve verdict RUN            reach a verdict again from its rows, or ask another policy; --explain, --diff A B
+  evolve certify RUN|SUITE      how often the policy is wrong, and how often right, for this design
   evolve runs list|show RUN|prune
                                 what is there, how far a run is (--follow), what may go
   evolve reuse explain RUN      from where each row of a run came, or why its cell had to be measured
@@ -24,7 +26,7 @@ Decide by controlled experiment whether a changed agent skill ships.
 Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.options.min_improvement=0.02
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
 Exit codes: 0 a verdict was reached, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline,
-130 interrupted."""
+4 certify found a broken bound, 130 interrupted."""
 
 
 _APPLY = """\
@@ -68,24 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
-    if command == "apply":
-        from evolve.apply import apply_command  # noqa: PLC0415
-
-        return apply_command(options, say)
-    if command in ("resume", "topup"):
-        from evolve import resume  # noqa: PLC0415
-
-        options.command = command
-        return (resume.resume if command == "resume" else resume.topup)(options, say)
-    if command == "runs":
-        from evolve.runs import runs_command  # noqa: PLC0415
-
-        return runs_command(options, say)
+    if command in ("apply", "resume", "topup", "runs", "verdict"):
+        return _on_runs(command, options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
 
         return show_config(options, root, "evolve")
+    if command == "certify":
+        from evolve.certify import certify_command  # noqa: PLC0415
+
+        return certify_command(options, root, say)
     if command == "reuse":
         from evolve.cli_reuse import explain  # noqa: PLC0415
 
@@ -93,6 +88,26 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     from evolve import run  # noqa: PLC0415
 
     return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
+
+
+def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
+    """The commands that find their project by a run that is there."""
+    if command == "apply":
+        from evolve.apply import apply_command  # noqa: PLC0415
+
+        return apply_command(options, say)
+    if command == "runs":
+        from evolve.runs import runs_command  # noqa: PLC0415
+
+        return runs_command(options, say)
+    if command == "verdict":
+        from evolve.replay import verdict_command  # noqa: PLC0415
+
+        return verdict_command(options)
+    from evolve import resume  # noqa: PLC0415
+
+    options.command = command
+    return (resume.resume if command == "resume" else resume.topup)(options, say)
 
 
 def _run_parser() -> argparse.ArgumentParser:
@@ -115,6 +130,53 @@ def _apply_parser() -> argparse.ArgumentParser:
     parser.add_argument("--dry-run", action="store_true", help="print the diff and change nothing")
     parser.add_argument("--revert", action="store_true", help="put back what was there before it was applied")
     return parser
+
+
+def _verdict_parser() -> argparse.ArgumentParser:
+    parser = make_parser(
+        "evolve verdict", "Reach a stored verdict again, byte for byte. Pays nothing.", overrides=False
+    )
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", help="its id, the beginning of its id, or its folder")
+    add("--generation", type=int, metavar="N", help="which generation of the run (default: the last one)")
+    add(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="OVERRIDE",
+        help="decide by another policy: --policy promotion=exact --policy promotion.options.alpha=0.01",
+    )
+    add("--explain", action="store_true", help="what would change the decision, task by task")
+    add("--diff", nargs=2, metavar=("A", "B"), help="what the verdicts of two runs say differently")
+    return parser
+
+
+def _certify_parser() -> argparse.ArgumentParser:
+    parser = make_parser(
+        "evolve certify",
+        "How often the configured policy promotes what is no better. Pays nothing.",
+        overrides=False,
+    )
+    add = parser.add_argument
+    add("target", metavar="RUN|SUITE", help="a run, whose own rows are used too; or a suite, for its design")
+    add("overrides", nargs="*", metavar="override", help="the policy: promotion=exact key=value")
+    add("--trials", type=_positive, default=400, metavar="N", help="simulated sweeps per line (default 400)")
+    add("--seed", type=int, default=0, metavar="N", help="the same seed gives the same numbers (default 0)")
+    add(
+        "--bound",
+        type=float,
+        metavar="X",
+        help="the error to hold (default: what the policy promises, else 0.05)",
+    )
+    add("--svg", metavar="FILE", help="write the operating characteristic as a picture")
+    return parser
+
+
+def _positive(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 def _resume_parser() -> argparse.ArgumentParser:
@@ -169,6 +231,8 @@ _COMMANDS = {
     "run": _run_parser,
     "plan": _plan_parser,
     "apply": _apply_parser,
+    "verdict": _verdict_parser,
+    "certify": _certify_parser,
     "resume": _resume_parser,
     "topup": _topup_parser,
     "runs": _runs_parser,

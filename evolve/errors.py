@@ -2,6 +2,7 @@
 
 UserError
 ├── ProposalError      no candidate can be proposed as configured
+├── CampaignError      a campaign's file or its error budget cannot be relied on
 ├── PromotionError     a promotion cannot be read, recomputed or continued
 └── ApplyError         a promotion is not applied or reverted
 """
@@ -11,6 +12,10 @@ from bench.errors import UserError
 
 class ProposalError(UserError):
     """No candidate can be proposed as configured."""
+
+
+class CampaignError(UserError):
+    """A campaign's file or its error budget cannot be relied on."""
 
 
 class PromotionError(UserError):

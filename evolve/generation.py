@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from bench.arms import Arm
 from bench.cancellation import Cancellation
@@ -41,7 +41,10 @@ from bench.sweep import (
 )
 from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.begun import REPORT, Begun
+from evolve.campaign import Campaign
+from evolve.campaign_chain import Subject
 from evolve.gate import (
+    CampaignState,
     Evidence,
     Policy,
     Promotion,
@@ -91,7 +94,7 @@ class Standing(Struct, frozen=True):
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
-    failed is measured again.
+    failed is measured again. `campaign` is given where the policy spends from one.
     """
 
     ground: Ground
@@ -102,19 +105,21 @@ class Conditions(Struct, frozen=True, kw_only=True):
     resumed: bool = False
     ended: bool = False
     again: int | None = None
+    campaign: Campaign | None = None
 
 
 def run_generation(
     conditions: Conditions, number: int, proposal: Proposal, standing: Standing, spent: int
 ) -> Generation:
     """Measure one proposal against the incumbents and decide; `spent` cells of the run were measured before.
-    OverlayError and BudgetExhausted refuse it before anything is paid.
+    OverlayError and BudgetExhausted refuse it before anything is paid, CampaignError if its error budget cannot be told.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
     overlay = _freeze(proposal, folder, ground, standing.incumbents)
     attempt = _attempt(conditions, proposal, overlay, standing)
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation, spent)
+    _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
     return _decide(
@@ -127,7 +132,7 @@ def resume_generation(
 ) -> Generation:
     """Go on with a generation that an earlier process began, and decide. One that was decided on a whole sweep is
     read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed: also
-    if the next one would.
+    if the next one would. CampaignError if it is a release test that was decided.
     """
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
@@ -144,6 +149,7 @@ def resume_generation(
     if begun.judged is not None and not again:
         result = SweepResult(read_rows(folder / "results.jsonl")[0], None, drift=read_drift(folder))
         return _decide(conditions, plan, folder, attempt, result, judged=True)
+    _reserve(conditions, plan.generation, overlay, folder)
     # it would not be the decision on what is measured now
     (folder / "promotion.json").unlink(missing_ok=True)
     _announce(conditions, plan.generation, attempt)
@@ -219,7 +225,8 @@ def _decide(
     judged: bool = False,
 ) -> Generation:
     """The decision on a sweep, written down unless that was done before."""
-    evidence = _evidence(conditions, plan, result)
+    subject = _subject(conditions, plan.generation, attempt.overlay)
+    evidence = structs.replace(_evidence(conditions, plan, result), campaign=_place(conditions, subject))
     generation = Generation(
         number=plan.generation,
         paid=len(plan.paid),
@@ -237,8 +244,31 @@ def _decide(
     )
     if not judged:
         _write_promotion(conditions, generation, result)
+    if conditions.campaign:
+        conditions.campaign.decide(subject, generation.verdict.decision, evidence)
+    if not judged:
         _write_report(conditions, generation, plan, result)
     return generation
+
+
+def _reserve(conditions: Conditions, number: int, overlay: Overlay, folder: Path) -> None:
+    """Charge the release test before its first cell; one that an earlier process charged is not charged again."""
+    if conditions.campaign:
+        conditions.campaign.reserve(_subject(conditions, number, overlay), folder)
+
+
+def _place(conditions: Conditions, subject: Subject) -> CampaignState | UnsetType:
+    return conditions.campaign.place(subject) if conditions.campaign else UNSET
+
+
+def _subject(conditions: Conditions, number: int, overlay: Overlay) -> Subject:
+    return Subject(
+        run=conditions.run.id,
+        generation=number,
+        overlay=overlay.digest,
+        suite=conditions.ground.suite.digest,
+        policy=conditions.policy.name,
+    )
 
 
 def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mapping[str, Skill]) -> Overlay:
@@ -280,7 +310,8 @@ def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Eviden
         stopped=result.stopped,
         split=ground.config.promotion.split if ground.config.promotion else "all",
     )
-    return with_drift(evidence, result.drift)
+    called = structs.replace(evidence, calls_model=ground.agent.calls_model)
+    return with_drift(called, result.drift)
 
 
 def _check_rows(

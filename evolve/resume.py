@@ -26,7 +26,7 @@ from evolve.generation import Conditions
 from evolve.loop import RunResult, run_generations
 from evolve.promoted import START
 from evolve.propose import create_proposer
-from evolve.run import deciding, print_result
+from evolve.run import deciding, print_result, release_campaign
 
 Say = Callable[[str], None]
 
@@ -62,6 +62,7 @@ def _go_on(
     config = _own_config(run)
     proposing, promotion = deciding(config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
+    campaign = release_campaign(config, policy, root)
     canonical, start = canonical_skills(config, root), _start(run, config)
     extent = extent_of(run, config, say)
     tidy(run)
@@ -84,6 +85,7 @@ def _go_on(
             resumed=True,
             ended=extent.ended,
             again=extent.again,
+            campaign=campaign,
         )
         result: RunResult = run_generations(conditions, proposer, canonical, start, extent.generations)
         hold.finish(int(result.code))

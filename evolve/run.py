@@ -18,9 +18,10 @@ from bench.sweep import Ground, canonical_skills, open_ground, paying_campaign, 
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
+from evolve.campaign import Campaign
 from evolve.errors import PromotionError
 from evolve.forecast import forecast_lines, make_forecast
-from evolve.gate import load_policy
+from evolve.gate import Policy, load_policy, spends
 from evolve.generation import Conditions
 from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
 from evolve.loop import RunResult, run_generations
@@ -55,6 +56,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     loaded = load(options, root, "evolve")
     proposing, promotion = deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
+    campaign = release_campaign(loaded.config, policy, root)
     canonical = canonical_skills(loaded.config, root)
     _remark(proposer, canonical, say)
     pending = _pending(loaded.config, root, canonical, say)
@@ -84,7 +86,12 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                 loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
             conditions = Conditions(
-                ground=ground, policy=policy, run=run, watcher=watcher, cancellation=cancellation
+                ground=ground,
+                policy=policy,
+                run=run,
+                watcher=watcher,
+                cancellation=cancellation,
+                campaign=campaign,
             )
             with removed_if_refused(run):
                 result = run_generations(conditions, proposer, canonical, start, loaded.config.generations)
@@ -104,6 +111,28 @@ def deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
     if config.proposer is None or config.promotion is None:
         raise ConfigError("this configuration has no proposer and no promotion: it is one of `bench`")
     return config.proposer, config.promotion
+
+
+def release_campaign(config: Config, policy: Policy, root: Path) -> Campaign | None:
+    """The campaign that a release test spends from, checked before anything is paid; None where nothing is spent."""
+    if not spends(policy):
+        return None
+    lacking = []
+    if config.campaign is None:
+        lacking.append(
+            "spends from a campaign's error budget, and none is named\n"
+            "  name one: campaign=NAME; or let the champion move without releasing: promotion.options.tier=search"
+        )
+    if config.reuse.source != "none":
+        lacking.append(
+            "promotes on rows of its own sweep only, and would be charged for earlier ones, too\n"
+            "  measure every cell: reuse=none"
+        )
+    if lacking or config.campaign is None:
+        raise ConfigError("\n".join(f"promotion={policy.name} with tier=release {each}" for each in lacking))
+    campaign = Campaign(root, config.campaign)
+    campaign.read()
+    return campaign
 
 
 def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Say) -> Judgement | None:

@@ -16,9 +16,11 @@ from bench.spend import spend_schema
 from bench.sweep import Plan
 from bench.watch import Event
 from evolve.apply import apply_schemas
+from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
+from evolve.replay import Comparison, Replay
 from evolve.runs import PruneReport, RunList, RunState
 from evolve.summary import RunSummary
 
@@ -27,6 +29,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
     """The schemas by the name of their file."""
     return {
         "bench-summary": generated_schema(BenchSummary, "bench-summary"),
+        "certificate": generated_schema(Certificate, "certificate"),
         "export-manifest": generated_schema(Manifest, "export-manifest"),
         "event": generated_schema(Event, "event"),
         "forecast": generated_schema(Forecast, "forecast"),
@@ -36,6 +39,8 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "drift": generated_schema(DriftFile, "drift"),
         "review": review_schema(),
         "row": row_schema(),
+        "verdict": generated_schema(Replay, "verdict"),
+        "verdict-comparison": generated_schema(Comparison, "verdict-comparison"),
         "run-summary": generated_schema(RunSummary, "run-summary"),
         "run-list": generated_schema(RunList, "run-list"),
         "run-lock": generated_schema(Holder, "run-lock"),

@@ -8,7 +8,7 @@ from msgspec import Struct
 from bench.exits import ExitCode
 from bench.results import percent_saved
 from evolve.apply import command_line
-from evolve.gate import Decision, PairVerdict, TaskVerdict, Verdict
+from evolve.gate import Decision, PairVerdict, TaskVerdict, Verdict, only_searches
 from evolve.generation import Generation
 from evolve.history import Judgement
 from evolve.loop import RunResult
@@ -97,6 +97,12 @@ def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: boo
     lines += [f"rows, plan and evidence: {folder}"] if result.generations else []
     if result.champion is not None and not contained:
         lines += ["measured without containment, never applied: measure again with sandbox=bubblewrap"]
+    elif result.champion is not None and any(only_searches(each.verdict) for each in result.generations):
+        lines += [
+            f"champion: {result.champion}",
+            "tier=search releases nothing; next: read the reports, then test it for release, with your other options:",
+            f"  evolve proposer=manual proposer.options.overlay={result.champion} promotion=exact campaign=NAME reuse=none",
+        ]
     elif result.champion is not None:
         lines += [
             f"promoted overlay: {result.champion}",

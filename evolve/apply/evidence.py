@@ -7,6 +7,8 @@ from itertools import pairwise
 from bench.exits import ExitCode
 from evolve.apply.problems import Problem
 from evolve.apply.promoted import PromotedRun
+from evolve.campaign import release_faults
+from evolve.gate import CampaignState, only_searches
 from evolve.promoted import PromotedGeneration, champion_faults, generation_faults
 
 LIFETIME = timedelta(days=90)
@@ -19,7 +21,7 @@ def integrity_problems(promoted: PromotedRun) -> Iterator[Problem]:
     """Whatever in a run does not follow from the rest of it: it was edited, or damaged."""
     config, run, generations = promoted.config, promoted.run, promoted.generations
     for generation in generations:
-        for fault in generation_faults(config, run.id, generation):
+        for fault in [*generation_faults(config, run.id, generation), *_release_faults(promoted, generation)]:
             yield Problem(f"{generation.folder}: {fault}", _RESTORE)
     for earlier, later in pairwise(generations):
         if dict(earlier.result) != dict(later.base):
@@ -28,8 +30,16 @@ def integrity_problems(promoted: PromotedRun) -> Iterator[Problem]:
         yield Problem(fault, _RESTORE)
 
 
+def _release_faults(promoted: PromotedRun, generation: PromotedGeneration) -> Iterator[str]:
+    root, about = promoted.run.path.parent.parent, generation.campaign
+    if isinstance(about, CampaignState):
+        yield from release_faults(root, about, promoted.run.id, generation.number)
+
+
 def admission_problems(promoted: PromotedRun, now: datetime) -> Iterator[Problem]:
-    """Why sound evidence may not be applied all the same: partial, too old, from the future, not contained."""
+    """Why sound evidence may not be applied all the same: partial, too old, from the future, not contained, or
+    no release.
+    """
     again = measure_again(promoted)
     for generation in promoted.generations:
         yield from _completeness_problems(generation)
@@ -39,6 +49,11 @@ def admission_problems(promoted: PromotedRun, now: datetime) -> Iterator[Problem
                 f"{generation.folder}: it was measured without containment (sandbox={promoted.config.sandbox.name}), "
                 "where a cell can reach the oracles: that is never applied",
                 f"measure again contained: {again} sandbox=bubblewrap",
+            )
+        if only_searches(generation.promotion.verdict):
+            yield Problem(
+                f"{generation.folder}: it was promoted by tier=search, which moves the champion and releases nothing",
+                f"test it for release: {again} promotion={generation.promotion.verdict.policy} campaign=NAME reuse=none",
             )
 
 

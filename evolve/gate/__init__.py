@@ -1,9 +1,12 @@
 """Policies, evidence, verdicts."""
 
+from evolve.gate.anytime import ANYTIME, Anytime
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
+from evolve.gate.exact import EXACT, Exact
 from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
 from evolve.gate.model import (
     ArmEvidence,
+    CampaignState,
     Decision,
     Evidence,
     PairEvidence,
@@ -11,12 +14,15 @@ from evolve.gate.model import (
     Policy,
     PolicyFactory,
     RowEvidence,
+    Statistics,
     TaskEvidence,
     TaskVerdict,
     Verdict,
 )
 from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.schema import promotion_schema
+from evolve.gate.signs import share_interval
+from evolve.gate.testing import TestingPolicy, only_searches, spends
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
@@ -30,12 +36,17 @@ from evolve.gate.verdict import (
 )
 
 __all__ = [
+    "ANYTIME",
+    "EXACT",
     "PROMOTION_VERSION",
     "THRESHOLD_COST",
     "THRESHOLD_REVIEW",
+    "Anytime",
     "ArmEvidence",
+    "CampaignState",
     "Decision",
     "Evidence",
+    "Exact",
     "Expected",
     "PairEvidence",
     "PairVerdict",
@@ -44,9 +55,11 @@ __all__ = [
     "Promotion",
     "PromotionMetadata",
     "RowEvidence",
+    "Statistics",
     "TaskEvidence",
     "TaskFacts",
     "TaskVerdict",
+    "TestingPolicy",
     "ThresholdCost",
     "ThresholdReview",
     "Verdict",
@@ -54,11 +67,14 @@ __all__ = [
     "digest_rows",
     "foreign_faults",
     "load_policy",
+    "only_searches",
     "policy_named",
     "promotion_document",
     "promotion_schema",
     "read_promotion",
     "recompute",
+    "share_interval",
+    "spends",
     "unpaired_faults",
     "with_drift",
     "write_promotion",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from bench.results import Aggregate
 from bench.scoring import ReviewScore
@@ -53,10 +53,21 @@ class PairEvidence(Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskEvidence, ...]
 
 
+class CampaignState(Struct, frozen=True, kw_only=True):
+    """What a release test may know of its campaign: which test this is (from 1), and the digest of the entry that
+    reserved it, the head of the chain at that time.
+    """
+
+    name: str
+    release_test: int
+    head: str
+
+
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A policy's whole input. `stopped` is the cause of an incomplete sweep; `model` names what was measured
     (null: nothing pinned); `deterministic` agents are measured once per cell; `drift` is what the sweep's canaries
-    showed, where reused rows are among these.
+    showed, where reused rows are among these. `looks` are the numbers of repeats after which the plan allows a look,
+    the last one all of them; unset where it looks only at the end. An agent that does not call a model has no prices.
     """
 
     schema_version: int
@@ -66,6 +77,9 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     split: str
     pairs: tuple[PairEvidence, ...]
     drift: str | None = None
+    calls_model: bool = True
+    looks: tuple[int, ...] | UnsetType = UNSET
+    campaign: CampaignState | UnsetType = UNSET
 
     def sources(self) -> tuple[int, int]:
         """How many of the rows were measured in this sweep, and how many are reused."""
@@ -95,10 +109,42 @@ class TaskVerdict(Struct, frozen=True, kw_only=True):
     ungated: str | None = None
 
 
+class Statistics(Struct, frozen=True, kw_only=True):
+    """What a test says. `pairs` were compared, `differing` of them differ, `wins` in favour of the candidate.
+
+    `level` is what this test may spend, `spent` what its looks up to now did (the exact size so far), `p` the
+    p-value of all pairs at once (null where a policy has an e-value). `effect` is in `unit`, with an interval of
+    `confidence`; `power` is that of finding `target` with as many differing pairs, null where it is not known.
+    `worst` and `best` are p (or e) with every missing pair at its worst and at its best for the candidate.
+    """
+
+    endpoint: str
+    unit: str
+    pairs: int
+    differing: int
+    wins: int
+    missing: int
+    level: float
+    spent: float
+    look: int
+    looks: int
+    p: float | None
+    e: float | None
+    worst: float
+    best: float
+    effect: float
+    interval: tuple[float, float] | None
+    confidence: float
+    target: float
+    power: float | None
+    candidates: int
+
+
 class PairVerdict(Struct, frozen=True, kw_only=True):
     """The decision on one candidate arm, every reason for it, and the table that it rests on.
 
-    `median_change` is over the tasks that are gated, null where a policy does not rank by it.
+    `median_change` is over the tasks that are gated, null where a policy does not rank by it. `statistics` are
+    those of a policy that tests.
     """
 
     incumbent_arm: str
@@ -110,6 +156,7 @@ class PairVerdict(Struct, frozen=True, kw_only=True):
         str, tuple[float | None, float | None]
     ]  # split or "all" -> ranked mean of incumbent, candidate
     median_change: float | None = None
+    statistics: Statistics | UnsetType = UNSET
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

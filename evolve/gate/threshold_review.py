@@ -17,6 +17,7 @@ from evolve.gate.thresholds import (
     decide_pairs,
     effect_of,
     hardly_used,
+    is_clean,
     means_by_split,
     missing_arms,
     missing_runs,
@@ -102,7 +103,7 @@ class ThresholdReview:
         return PairFindings(
             reasons=tuple(reasons),
             tasks=tuple(_task_verdict(task, about_it) for task, about_it in zip(tasks, found, strict=True)),
-            means=means_by_split(pair.tasks, lambda task: not _is_clean(task), _ranked),
+            means=means_by_split(pair.tasks, lambda task: not is_clean(task), _ranked),
         )
 
     def _nothing_better(self) -> str:
@@ -223,9 +224,3 @@ def _task_verdict(task: TaskEvidence, reasons: Sequence[Reason]) -> TaskVerdict:
 
 def _ranked(arm: ArmEvidence | None) -> float | None:
     return arm.aggregate.weighted_f1 if arm else None
-
-
-def _is_clean(task: TaskEvidence) -> bool:
-    """By its labels where something was measured, else by its class."""
-    flags = {arm.aggregate.clean_control for arm in (task.incumbent, task.candidate) if arm}
-    return True in flags if flags - {None} else task.task_class == "review-clean"

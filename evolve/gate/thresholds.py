@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from bench.errors import ConfigError
 from bench.results import known_mean
@@ -14,6 +14,7 @@ from evolve.gate.model import (
     Evidence,
     PairEvidence,
     PairVerdict,
+    Statistics,
     TaskEffect,
     TaskEvidence,
     TaskVerdict,
@@ -39,6 +40,7 @@ class PairFindings(Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskVerdict, ...]
     means: Mapping[str, tuple[float | None, float | None]]
     median_change: float | None = None
+    statistics: Statistics | UnsetType = UNSET
 
 
 class Decided(Struct, frozen=True):
@@ -159,6 +161,12 @@ def effect_of(reasons: Iterable[Reason]) -> TaskEffect:
     return "better" if "improvement" in effects else "same"
 
 
+def is_clean(task: TaskEvidence) -> bool:
+    """By its labels where something was measured, else by its class."""
+    flags = {arm.aggregate.clean_control for arm in (task.incumbent, task.candidate) if arm}
+    return True in flags if flags - {None} else task.task_class == "review-clean"
+
+
 def means_by_split(
     tasks: Sequence[TaskEvidence],
     counts: Callable[[TaskEvidence], bool],
@@ -173,8 +181,9 @@ def means_by_split(
 
 def options_schema(parameters: type[Struct]) -> Mapping[str, Any]:
     """The JSON Schema of a policy's options."""
-    schema: Mapping[str, Any] = msgspec.json.schema(parameters)["$defs"][parameters.__name__]
-    return schema
+    definitions: dict[str, Any] = dict(msgspec.json.schema(parameters)["$defs"])
+    schema: dict[str, Any] = definitions.pop(parameters.__name__)
+    return schema | ({"$defs": definitions} if definitions else {})
 
 
 def read_options(policy: str, options: Mapping[str, Any], parameters: type[Parameters]) -> Parameters:
@@ -197,6 +206,7 @@ def _pair_verdict(
         tasks=findings.tasks,
         means=findings.means,
         median_change=findings.median_change,
+        statistics=findings.statistics,
     )
 
 

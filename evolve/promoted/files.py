@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from bench.config import Config
 from bench.errors import UserError
@@ -11,14 +11,17 @@ from bench.project import RunFolder
 from bench.results import Row, read_rows
 from bench.skills import Overlay, read_overlay
 from bench.sweep import Plan, Proposed, read_drift, read_plan
+from evolve.campaign import read_marks
 from evolve.errors import PromotionError
-from evolve.gate import Promotion, read_promotion
+from evolve.gate import CampaignState, Promotion, read_promotion
 
 PROMOTION = "promotion.json"
 
 
 class PromotedGeneration(Struct, frozen=True, kw_only=True):
-    """One judged generation as its folder holds it. `plan_digest` is that of the file plan.json."""
+    """One judged generation as its folder holds it. `plan_digest` is that of the file plan.json, `campaign` the mark
+    of its release test.
+    """
 
     number: int
     folder: Path
@@ -30,6 +33,7 @@ class PromotedGeneration(Struct, frozen=True, kw_only=True):
     proposed: Proposed
     plan_digest: str
     drift: str | None = None
+    campaign: CampaignState | UnsetType = UNSET
 
     @property
     def base(self) -> Mapping[str, str]:
@@ -55,6 +59,7 @@ def read_generation(folder: Path, number: int, promotion: Promotion, config: Con
     """Everything else in the generation's folder. UserError names what cannot be read."""
     rows, torn = read_rows(folder / "results.jsonl")
     plan, proposed, plan_digest = _read_proposal(folder / "plan.json")
+    marks = read_marks(folder)
     return PromotedGeneration(
         number=number,
         folder=folder,
@@ -66,6 +71,7 @@ def read_generation(folder: Path, number: int, promotion: Promotion, config: Con
         proposed=proposed,
         plan_digest=plan_digest,
         drift=read_drift(folder),
+        campaign=marks[-1] if marks else UNSET,
     )
 
 

@@ -2,6 +2,8 @@
 
 from typing import cast
 
+from msgspec import structs
+
 from bench.config import Config, config_digest
 from bench.errors import ConfigError
 from bench.results import StopCause, exit_code, health
@@ -21,8 +23,8 @@ from evolve.promoted.files import PromotedGeneration
 
 
 def rebuild(config: Config, run: str, generation: PromotedGeneration) -> Promotion:
-    """What promotion.json of this generation must say. Only the time of the verdict, and why an incomplete sweep
-    was stopped, are taken from the file itself: nothing else knows them.
+    """What promotion.json of this generation must say. Only the time of the verdict, why an incomplete sweep
+    was stopped, and the plan's looks are taken from the file itself: nothing else knows them.
 
     ValueError and UserError say why no promotion follows from what is there.
     """
@@ -69,7 +71,15 @@ def _evidence(config: Config, split: str, generation: PromotedGeneration) -> Evi
         stopped=_stopped(generation),
         split=split,
     )
-    return with_drift(evidence, generation.drift)
+    stated = generation.promotion.evidence
+    told = structs.replace(
+        evidence,
+        # true is the stricter word, and the one of promotions from before there was any
+        calls_model=stated.calls_model or declared.model != declared.agent,
+        looks=stated.looks,
+        campaign=generation.campaign,
+    )
+    return with_drift(told, generation.drift)
 
 
 def _facts(generation: PromotedGeneration) -> list[TaskFacts]:

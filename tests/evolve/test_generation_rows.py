@@ -51,7 +51,7 @@ def decide_on(*rows: Row, pairs_repeats: bool = False, stopped: str | None = Non
         config=CONFIG,
         tasks=[SimpleNamespace(id="a", class_="review-defect", split="train", critical=False)],
         measured_model="rulebook/1",
-        agent=SimpleNamespace(deterministic=True),
+        agent=SimpleNamespace(deterministic=True, calls_model=False),
     )
     conditions: Any = Conditions(
         ground=ground,

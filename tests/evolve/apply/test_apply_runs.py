@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from apply_builders import (
     MIRRORS,
     NOW,
@@ -29,12 +30,13 @@ from apply_builders import (
 )
 from msgspec import structs
 
+from bench.config import conf_folder
 from bench.digest import canonical_json, digest_bytes, digest_json
 from bench.errors import RunError, UserError
 from bench.project import RunFolder, find_run
 from evolve.apply import ApplySummary, Step, apply_run, apply_schemas, read_records, revert_run
 from evolve.errors import ApplyError
-from evolve.gate import promotion_document, read_promotion, write_promotion
+from evolve.gate import CampaignState, promotion_document, read_promotion, write_promotion
 
 BEFORE, AFTER = skill_text("code-review"), skill_text("code-review", "Look three times.")
 PLACES = (".claude/skills", *MIRRORS)
@@ -426,6 +428,37 @@ def test_evidence_of_any_other_sandbox_that_does_not_contain_is_never_applied(ma
     assert "measured without containment (sandbox=bubblewrap)" in refused(
         made, promote(made, contained=False)
     )
+
+
+@pytest.fixture
+def searching(tmp_path: Path) -> Made:
+    """A project whose policy tests, and moves the champion only."""
+    plain = make_project(tmp_path / "plain").config
+    options = yaml.safe_load((conf_folder() / "promotion" / "exact.yaml").read_text("utf-8"))["options"]
+    changed = {
+        "endpoint": "weighted_f1",
+        "tier": "search",
+        "search_alpha": 0.5,
+        "guards": dict.fromkeys(options["guards"]),
+    }
+    promotion = structs.replace(plain.promotion, policy="exact", options=options | changed)
+    return make_project(tmp_path / "project", promotion=promotion)
+
+
+def test_a_promotion_that_only_moves_the_champion_is_not_applied(searching: Made) -> None:
+    said = refused(searching, promote(searching))
+    assert "tier=search, which moves the champion and releases nothing" in said
+    assert "promotion=exact campaign=NAME reuse=none" in said
+
+
+def test_a_release_test_that_the_promotion_hides_is_named(searching: Made) -> None:
+    run = promote(searching)
+    (run.path / "gen-1" / "campaign.json").write_bytes(
+        canonical_json(CampaignState(name="weekly", release_test=7, head="0" * 64)) + b"\n"
+    )
+    said = refused(searching, run)
+    assert "evidence.campaign: promotion.json says nothing, the run's files say" in said
+    assert "campaigns/weekly.jsonl does not exist, and holds no release test 7" in said
 
 
 def test_everything_inadmissible_is_said_at_once(tmp_path: Path) -> None:
