@@ -89,7 +89,7 @@ class Range(Struct, frozen=True, kw_only=True):
             scratch=ground.scratch,
             harness=ground.harness,
             cpu=ground.cpu,
-            purse=OpenPurse(ground.config.timeout),
+            purse=OpenPurse(structs.replace(ground.config, **changes).timeout),
         )
         before = set(ground.scratch.iterdir())
         cell = Cell(index=0, task=task, arm=arm, role="comparator", repeat=0)
