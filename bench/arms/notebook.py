@@ -10,7 +10,7 @@ from bench.arms.judge import Checks, Finding, invoked, outcome
 from bench.arms.model import Session, Turn
 from bench.arms.provenance import identity, provenance
 from bench.arms.workbench import Arm, Workbench
-from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Row, Timings
+from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Provenance, Row, Timings
 from bench.scoring import ReviewScore, score_review
 from bench.spend import NOTHING, SessionName
 from bench.suite import LabelOracle, Task
@@ -27,6 +27,7 @@ class Measurement:
         self.arm: Arm = bench.arms[turn.cell.arm]
         self.started_at = datetime.now(UTC)
         self.template: Template | None = None
+        self._provenance: tuple[Template | None, Provenance] | None = None
         self.sessions: list[Session] = []
         self.change: Change | None = None
         self.checks = Checks()
@@ -66,6 +67,13 @@ class Measurement:
         self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
         return self.artifacts[name]
 
+    def depends_on(self) -> Provenance:
+        """Digests of all that the measurement depends on, worked out once for a template."""
+        if self._provenance is None or self._provenance[0] is not self.template:
+            found = provenance(self.bench, self.arm, self.task, self.template)
+            self._provenance = (self.template, found)
+        return self._provenance[1]
+
     def skill_invoked(self) -> bool | None:
         """Whether the arm's skills were used, once its sessions are over."""
         return invoked(sorted(self.arm.skills), self.sessions) if self.sessions else None
@@ -78,7 +86,7 @@ class Measurement:
         return Row(
             schema_version=SCHEMA_VERSION,
             identity=identity(self.bench, self.cell, self.turn.attempt),
-            provenance=provenance(self.bench, self.arm, self.task, self.template),
+            provenance=self.depends_on(),
             outcome=outcome(
                 redacted,
                 self.checks,

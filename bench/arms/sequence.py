@@ -9,7 +9,6 @@ from bench.arms.judge import Finding, judge_session
 from bench.arms.model import Session
 from bench.arms.notebook import Measurement
 from bench.arms.places import Place, make_place, renew
-from bench.arms.provenance import provenance
 from bench.arms.remembering import (
     UNFINISHED,
     Begun,
@@ -170,7 +169,7 @@ def _write_down(
     if session.result.end not in UNFINISHED:
         needed = spec.kind == "work" and finding is None
         state = keep_state(record.bench.store, place) if needed else (None, True)
-        depends = provenance(record.bench, record.arm, record.task, record.template)
+        depends = record.depends_on()
         begun = Begun(turn=record.turn, at=started, provenance=depends)
         stored = Stored(transcript, left, *state)
         record.bench.journal.write(session_ended(begun, session, stored, finding, record.bench.redactor))
