@@ -54,7 +54,7 @@ def _entry(path: Path, number: int, line: bytes) -> Entry:
         ) from error
     if isinstance(entry, Opened) and entry.schema_version != SCHEMA_VERSION:
         raise RunError(
-            f"{path}: version {entry.schema_version} is not supported, only {SCHEMA_VERSION}\n"
+            f"{path}: schema_version {entry.schema_version} is not supported, only {SCHEMA_VERSION}\n"
             f"  read it with the version of incumbent that wrote it"
         )
     return entry

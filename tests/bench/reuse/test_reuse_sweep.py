@@ -52,6 +52,7 @@ def test_an_arm_of_which_nothing_fresh_could_be_measured_is_unusable_whatever_is
 ) -> None:
     striped.run("tasks.id='t[1357]'")
     striped.run("tasks.id='t[01357]'", code=1)
+    assert sorted(statuses(striped.folder)) == ["failed", *["measured"] * 4]
 
 
 def test_a_broken_row_is_paid_again_and_a_measured_one_never(striped: Reusing) -> None:

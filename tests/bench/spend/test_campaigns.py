@@ -80,7 +80,9 @@ def test_a_spent_campaign_is_refused_and_says_by_which_runs(tmp_path: Path) -> N
 def test_a_campaign_with_something_left_is_not_refused(tmp_path: Path) -> None:
     write_run(tmp_path, "20260101T000000Z-a", "spring", 0.75)
     spring = config(**LIMITED)
-    refuse_spent_campaign(spring, campaign_runs(tmp_path, spring, terms()))
+    runs = campaign_runs(tmp_path, spring, terms())
+    refuse_spent_campaign(spring, runs)
+    assert len(runs) == 1, "what was spent counts, and leaves something"
 
 
 def test_a_run_that_spent_and_cannot_say_for_whom_is_an_error(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from old_project import BENCH_RUN, EVOLVE_RUN, edit_json, run_of
 
+from bench.spend import Amounts, Reserved, SessionName, Settled
 from bench.digest import canonical_json
 from bench.project import RunFolder, hold_run
 from evolve.cli import main
@@ -97,23 +98,26 @@ def test_a_row_that_was_taken_from_an_earlier_run_counts_as_done_and_as_reused(r
     assert (generation.reused, generation.settled, generation.left, generation.cost_usd) == (1, 1, 2, None)
 
 
+SESSION = SessionName(generation=1, task="one", arm="review", repeat=0, attempt=0, session="review")
+
+
 def test_what_was_spent_and_is_reserved_is_told_of_a_run_in_progress(root: Path) -> None:
     path = run_of(root).path / "spend.jsonl"
     entries = [
         {"entry": "opened", "schema_version": 1, "prices": "d"},
-        {"entry": "reserved", "id": 1, "amounts": {"picodollars": 2 * 10**12}},
-        {"entry": "settled", "id": 1, "amounts": {"picodollars": 10**12 // 2}},
-        {"entry": "reserved", "id": 2, "amounts": {"picodollars": 3 * 10**12}},
+        Reserved(id=1, session=SESSION, amounts=Amounts(picodollars=2 * 10**12)),
+        Settled(id=1, amounts=Amounts(picodollars=10**12 // 2), seconds=1.0, basis="agent"),
+        Reserved(id=2, session=SESSION, amounts=Amounts(picodollars=3 * 10**12)),
     ]
     path.write_bytes(b"".join(canonical_json(each) + b"\n" for each in entries) + b'{"entry": "sett')
     spend = state(root).spend
     assert spend is not None
     assert (spend.sessions, spend.spent_usd, spend.reserved_usd) == (1, 0.5, 3.0)
-    unknown = {"entry": "settled", "id": 2, "amounts": {}, "unknown": ["usd"]}
+    unknown = Settled(id=2, amounts=Amounts(), seconds=1.0, basis="agent", unknown=("usd",))
     path.write_bytes(b"".join(canonical_json(each) + b"\n" for each in (*entries, unknown)))
     assert (spend := state(root).spend) is not None
     assert (spend.sessions, spend.spent_usd, spend.reserved_usd) == (2, None, 0.0)
-    path.write_bytes(b'{"entry": "opened", "schema_version": 99}\n')
+    path.write_bytes(b'{"entry": "opened", "schema_version": 99, "prices": "d"}\n')
     assert "schema_version 99 is not supported" in state(root).why
 
 
