@@ -99,7 +99,9 @@ def e2e(session: nox.Session) -> None:
     """The real commands, from an installed wheel, in folders of their own."""
     session.install(*TESTING, ".[wild]")
     # pytest imports every file before it selects: only folders that need what is installed here
-    session.run("python", "-m", "pytest", "-m", "e2e and not slow", *(session.posargs or END_TO_END))
+    session.run(
+        "python", "-m", "pytest", "-n", "2", "-m", "e2e and not slow", *(session.posargs or END_TO_END)
+    )
 
 
 @nox.session(python=MAIN)
