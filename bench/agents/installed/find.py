@@ -73,6 +73,7 @@ def agent_in(folder: Path) -> tuple[Installed | None, str]:
         way=record.way,
         program=record.program,
         interpreter=interpreter,
+        tools=record.tools,
     ), ""
 
 
@@ -100,6 +101,7 @@ def _named_program(pin: Pin, program: Path) -> Installed:
     path = program.resolve()
     interpreter = next((build.interpreter for build in pin.builds), None)
     shown, below = _shown_of(pin, path)
+    tools = next((build.tools for build in pin.builds if below and (shown / build.tools).is_dir()), "")
     node = _interpreter(interpreter)
     if interpreter is not None and node is None:
         raise AgentError(f"the agent {pin.name} needs {interpreter}, which is not on the PATH")
@@ -117,6 +119,7 @@ def _named_program(pin: Pin, program: Path) -> Installed:
         way="path",
         program=below,
         interpreter=node,
+        tools=tools,
     )
 
 

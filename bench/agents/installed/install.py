@@ -120,6 +120,7 @@ def _recorded(pin: Pin, build: Build, folder: Path) -> Record:
         shown=build.shown,
         program=build.program,
         interpreter=build.interpreter,
+        tools=build.tools,
         digest=content_digest(shown),
         stamp=stamp_of(shown),
     )

@@ -36,7 +36,8 @@ class Build(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One way to get one version on one platform (`any` where it does not matter).
 
     `shown` is what a sandbox has to see of the installation; `program` lies below it, and is empty where
-    `shown` is the program itself. `version` is what the program says of itself.
+    `shown` is the program itself. `version` is what the program says of itself. `tools` is a folder below `shown`
+    with programs that this one looks for on its PATH.
     """
 
     version: str
@@ -45,6 +46,7 @@ class Build(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shown: str
     program: str = ""
     interpreter: Interpreter | None = None
+    tools: str = ""
 
     @property
     def way(self) -> str:
@@ -84,7 +86,8 @@ class Pin(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Installed(Struct, frozen=True, kw_only=True):
     """A program that is there. `path` is the file or folder that a sandbox has to see; `digest` is that of its
-    bytes; `program` lies below it, and is empty where `path` is the program itself.
+    bytes; `program` lies below it, and is empty where `path` is the program itself. So do `tools`, a folder of
+    programs that it looks for on its PATH, where there is one.
     """
 
     name: str
@@ -94,6 +97,7 @@ class Installed(Struct, frozen=True, kw_only=True):
     way: Literal["npm", "pip", "path"]
     program: str = ""
     interpreter: Path | None = None
+    tools: str = ""
 
     @property
     def executable(self) -> Path:
@@ -102,8 +106,7 @@ class Installed(Struct, frozen=True, kw_only=True):
 
     def start(self, layout: Layout) -> tuple[tuple[str, ...], tuple[Mount, ...]]:
         """The beginning of a command line as the sandbox sees it, and the mounts that it needs there."""
-        # under its own name: what node needs is looked for in a folder `node_modules`
-        inside = PurePosixPath("/opt/agent") / self.path.name
+        inside = self._inside()
         program = layout.seen(self.executable, str(inside / self.program))
         mounts: list[Mount] = [ReadOnly(self.path, str(inside))]
         if self.interpreter is None:
@@ -114,6 +117,14 @@ class Installed(Struct, frozen=True, kw_only=True):
         else:
             mounts.append(ReadOnly(self.interpreter, f"/opt/{self.interpreter.name}"))
         return (seen, program), tuple(mounts)
+
+    def search_path(self, layout: Layout) -> tuple[str, ...]:
+        """The folders that belong on the program's PATH, before all others."""
+        return (layout.seen(self.path / self.tools, str(self._inside() / self.tools)),) if self.tools else ()
+
+    def _inside(self) -> PurePosixPath:
+        # under its own name: what node needs is looked for in a folder `node_modules`
+        return PurePosixPath("/opt/agent") / self.path.name
 
 
 class State(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shown: str
     program: str
     interpreter: Interpreter | None
+    tools: str = ""
     digest: str
     stamp: str
 

@@ -233,6 +233,17 @@ def test_a_sandbox_sees_the_program_and_nothing_beside_it(tmp_path: Path, archiv
     assert installed.start(outside)[0] == (str(installed.executable),)
 
 
+def test_programs_that_an_agent_looks_for_come_with_it(tmp_path: Path, archive: Path) -> None:
+    build = msgspec.structs.replace(
+        build_of(archive), shown=f"node_modules/{NAME}", program="bin/tiny", tools="bin"
+    )
+    installed = install(tmp_path, pin_of(build))
+    assert installed.search_path(Layout("/w", "/h", "/tmp", "/o")) == (f"/opt/agent/{NAME}/bin",)
+    outside = Layout("/w", "/h", "/tmp", "/o", contained=False)
+    assert installed.search_path(outside) == (str(installed.executable.parent),)
+    assert install(tmp_path / "other", pin_of(build_of(archive))).search_path(outside) == ()
+
+
 def test_an_untested_version_is_refused_with_the_tested_range() -> None:
     with pytest.raises(AgentError, match=r"claude_code 1\.0\.0 is not supported: tested is 2\.1\.332"):
         choose_build(pin_named("claude_code"), "1.0.0", None)
