@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bench.agents import Agent
 from bench.arms.journal import CellEnded, SessionEnded
+from bench.arms.line import ModelAccess
 from bench.arms.model import Cell
 from bench.config import ArmSpec, Config
 from bench.environments import EnvironmentSource
@@ -57,7 +58,8 @@ class Arm(Struct, frozen=True, kw_only=True):
 class Workbench(Struct, frozen=True, kw_only=True):
     """The sandbox, the agent, the tasks and arms, and where results go. `harness` digests this program itself.
 
-    `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session.
+    `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session;
+    `model` is null where no gateway leads to a model, or where nothing is measured.
     """
 
     config: Config
@@ -78,3 +80,4 @@ class Workbench(Struct, frozen=True, kw_only=True):
     harness: str
     cpu: threading.Semaphore
     purse: Purse
+    model: ModelAccess | None = None
