@@ -1,8 +1,10 @@
-"""How a coding agent is driven: rulebook, command, claude_code."""
+"""How a coding agent is driven: rulebook, command, claude_code, opencode, pi."""
 
 from bench.agents.claude_code import CLAUDE_CODE
 from bench.agents.command import COMMAND
 from bench.agents.contract import ContractParser, session_input, sum_usage
+from bench.agents.opencode import OPENCODE
+from bench.agents.pi import PI
 from bench.agents.protocol import (
     Agent,
     AgentFactory,
@@ -20,6 +22,8 @@ from bench.measured import SessionReport, Usage
 __all__ = [
     "CLAUDE_CODE",
     "COMMAND",
+    "OPENCODE",
+    "PI",
     "RULEBOOK",
     "Agent",
     "AgentFactory",

@@ -32,7 +32,7 @@ class ToolPlace(Struct, frozen=True, kw_only=True):
 class SessionRequest(Struct, frozen=True, kw_only=True):
     """What one session is asked to do. `artifact` is where it leaves its result, `plan`
     where a work session finds the plan of an earlier one, as seen inside; `way` leads to the model, null for an
-    agent that calls none.
+    agent that calls none; `served` is what is known of the model.
     """
 
     name: str
@@ -46,13 +46,14 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
     model: str | None
     seed: int
     way: Way | None = None
+    served: ModelConfig | None = None
 
 
 class SessionCommand(Struct, frozen=True, kw_only=True):
     """How to start the agent for one session: everything but the working copy and limits.
 
     `home` holds the files that its home has when it starts, by their paths in it; `stop` is the signal that makes it
-    end and still report what it used.
+    end and still report what it used. Its PATH begins with the folders of `search`.
     """
 
     argv: tuple[str, ...]
@@ -61,6 +62,7 @@ class SessionCommand(Struct, frozen=True, kw_only=True):
     mounts: tuple[Mount, ...]
     home: Mapping[str, bytes] = {}
     stop: signal.Signals = signal.SIGTERM
+    search: tuple[str, ...] = ()
 
 
 class StreamParser(Protocol):

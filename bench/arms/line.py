@@ -42,6 +42,10 @@ _PROVIDER: frozenset[Cause] = frozenset(
 _OWN: frozenset[Cause] = frozenset(
     {"unbounded", "too-large", "slow-request", "bad-request", "unknown-path", "not-served"}
 )
+# An agent that takes such an answer for its last one says that all is well.
+_UNTRUSTED: frozenset[Cause] = frozenset(
+    {"not-the-protocol", "malformed", "stream-cut", "connection-dropped"}
+)
 _LEFT: frozenset[Cause] = frozenset({"client-left", "stopped"})
 
 
@@ -155,15 +159,16 @@ def _differ(own: int | None, measured: int | None) -> bool:
 
 
 def model_fault(records: Sequence[RequestRecord], seconds: float | None) -> ModelFault | None:
-    """What ended a session that broke after `seconds`, as far as its requests tell; only a budget's end counts for one
-    that did not break (None).
+    """What ended a session that broke after `seconds`, as far as its requests tell; of one that did not break (None)
+    only a budget's end counts, and a last answer that is not to be trusted.
     """
     refused = next((each for each in records if each.cause == "budget"), None)
     if refused is not None:
         return ModelFault("budget", refused.detail)
     asked = [each for each in records if each.protocol is not None]
     if seconds is None:
-        return None
+        final = asked[-1].cause if asked else None
+        return _fault_of(final, f"{final}: {asked[-1].detail}") if final in _UNTRUSTED else None
     hung = next((each for each in asked if _hung(each, seconds)), None)
     if hung is not None:
         return ModelFault("provider", f"the model did not go on with its answer for {_silence(hung):.0f} s")

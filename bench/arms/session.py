@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from bench.agents import SessionRequest, SkillPlace
+from bench.agents import SessionCommand, SessionRequest, SkillPlace
 from bench.arms.model import LARGEST_ARTIFACT, Session
 from bench.arms.places import Place
 from bench.arms.tools import OpenedTool, open_tools
@@ -82,7 +82,7 @@ def run_session(
             argv=counting(argv) if place.layout.contained and spec.kind == "work" else argv,
             stdin=started.stdin,
             directory=place.layout.workspace,
-            environment=confined_environment(place.layout, opened) | dict(started.environment),
+            environment=_environment(place.layout, opened, started),
             mounts=(
                 *_mounts(bench, arm, task, place, spec),
                 *opened.mounts,
@@ -107,6 +107,13 @@ def run_session(
         artifact=left,
         survivors=survivors(result.stderr.head + result.stderr.tail),
     )
+
+
+def _environment(layout: Layout, opened: OpenedEnvironment, started: SessionCommand) -> dict[str, str]:
+    """What every command gets, and what the agent needs beside it."""
+    variables = confined_environment(layout, opened)
+    search = ":".join((*started.search, variables["PATH"]))
+    return {**variables, "PATH": search, **started.environment}
 
 
 def write_home(home: Path, files: Mapping[str, bytes]) -> None:
@@ -151,6 +158,7 @@ def _request(
         effort=bench.config.effort,
         model=bench.config.model.id,
         seed=bench.config.seed,
+        served=bench.config.model,
     )
 
 

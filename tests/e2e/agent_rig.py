@@ -29,6 +29,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     protocol: str
     tools: Mapping[str, Any]
     options: tuple[str, ...] = ()
+    seconds: int = 6  # enough to start, and for two requests, four at once
 
     def overrides(self) -> list[str]:
         program = real_agent(self.agent).executable
@@ -82,7 +83,9 @@ class Stage:
         )  # fmt: skip
         for turn, reply in enumerate(replies):
             last = turn == len(replies) - 1
-            self.replies.append({"when": {"task": name, **({} if last else {"turn": turn})}, "reply": dict(reply)})
+            self.replies.append(
+                {"when": {"task": name, **({} if last else {"turn": turn})}, "reply": dict(reply)}
+            )
 
     def bench(self, *more: str) -> "Seen":
         """Live through all situations."""
@@ -92,7 +95,14 @@ class Stage:
         skills = f"+skills.{SKILL}={{root: .claude/skills, mirrors: []}}"
         plain = ["suite=mine", "arms=mine", "repeats=1", "retries=0", "breaker=0", skills, "reuse=none"]
         done = run(
-            "bench", "--json", "--quiet", *plain, *self.dialect.overrides(), *more, folder=self.root, timeout=300
+            "bench",
+            "--json",
+            "--quiet",
+            *plain,
+            *self.dialect.overrides(),
+            *more,
+            folder=self.root,
+            timeout=300,
         )
         return Seen(self.root, done)
 
@@ -122,7 +132,9 @@ class Seen:
 
 def files_with(root: Path, word: bytes) -> list[Path]:
     """The files below a folder that hold the word."""
-    return [path for path in root.rglob("*") if path.is_file() and re.search(re.escape(word), path.read_bytes())]
+    return [
+        path for path in root.rglob("*") if path.is_file() and re.search(re.escape(word), path.read_bytes())
+    ]
 
 
 def total(replies: Sequence[Mapping[str, int]]) -> dict[str, int]:
