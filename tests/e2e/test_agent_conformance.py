@@ -136,7 +136,10 @@ def test_a_model_that_hangs_is_not_the_agents_time_out(task: str, stopped: Seen)
 
 def test_an_agent_that_is_asked_to_end_in_a_tool_is_counted_up_to_there(stopped: Seen) -> None:
     assert stopped.end("tool-forever") == ("measured", "agent-timeout")
-    assert stopped.rows["tool-forever"].usage.output == 2 * USAGE["output"]
+    usage = stopped.rows["tool-forever"].usage
+    assert usage.requests is not None
+    assert usage.requests >= 2  # some ask their model again while the tool runs
+    assert usage.output == usage.requests * USAGE["output"]
     assert stopped.rows["tool-forever"].outcome.skill_invoked is True
 
 

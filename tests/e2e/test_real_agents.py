@@ -39,7 +39,8 @@ def review(labels: Sequence[Mapping[str, Any]], moved: int = 0) -> str:
         }
         for number, label in enumerate(labels)
     ]  # fmt: skip
-    return json.dumps({"schema_version": 1, "verdict": "request_changes", "findings": findings})
+    verdict = "request_changes" if any(each["blocking"] for each in findings) else "approve"
+    return json.dumps({"schema_version": 1, "verdict": verdict, "findings": findings})
 
 
 class Reviews:
