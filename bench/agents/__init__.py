@@ -1,6 +1,7 @@
-"""How a coding agent is driven: rulebook, command, claude_code, opencode, pi."""
+"""How a coding agent is driven: rulebook, command, claude_code, codex, opencode, pi."""
 
 from bench.agents.claude_code import CLAUDE_CODE
+from bench.agents.codex import CODEX
 from bench.agents.command import COMMAND
 from bench.agents.contract import ContractParser, session_input, sum_usage
 from bench.agents.opencode import OPENCODE
@@ -21,6 +22,7 @@ from bench.measured import SessionReport, Usage
 
 __all__ = [
     "CLAUDE_CODE",
+    "CODEX",
     "COMMAND",
     "OPENCODE",
     "PI",

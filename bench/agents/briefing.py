@@ -15,5 +15,7 @@ def briefing(request: SessionRequest) -> str:
         lines.append(_RESULT[request.kind].format(path=request.artifact))
     if request.plan is not None:
         lines.append(f"The plan to follow is the file `{request.plan}`.")
-    lines += [f"The tool `{tool.name}` is at `{tool.path}`." for tool in request.tools if tool.path is not None]
+    lines += [
+        f"The tool `{tool.name}` is at `{tool.path}`." for tool in request.tools if tool.path is not None
+    ]
     return "\n".join(lines).rstrip() + "\n"

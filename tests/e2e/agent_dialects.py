@@ -2,12 +2,21 @@
 
 from tests.e2e.agent_rig import SKILL, Dialect
 
+# of a cache write that does not say how long it is kept, the dearest
+HAIKU = {"input": 1, "cache_read": 0.1, "cache_write": 2, "output": 5}
+
 CLAUDE_CODE = Dialect(
     agent="claude_code",
     model="claude_haiku_4_5",
-    protocol="anthropic_messages",
+    provider="anthropic",
+    rates=HAIKU,
     tools={
         "skill": {"name": "Skill", "input": {"skill": SKILL}},
+        "read-skill": {"name": "Skill", "input": {"skill": "ARGUMENT"}},
+        "write-review": {
+            "name": "Write",
+            "input": {"file_path": "/output/review.json", "content": "ARGUMENT"},
+        },
         "no-skill": {"name": "Skill", "input": {"skill": "no-such-skill"}},
         "answer": {"name": "Write", "input": {"file_path": "answer.txt", "content": "42\n"}},
         "shell": {"name": "Bash", "input": {"command": "ARGUMENT", "description": "look"}},
@@ -19,13 +28,41 @@ CLAUDE_CODE = Dialect(
     },
 )
 
+CODEX = Dialect(
+    agent="codex",
+    model="gpt_5_5",
+    provider="openai",
+    rates={"input": 4, "cache_read": 0.5, "cache_write": 6, "output": 30},
+    tools={
+        "skill": {"name": "exec_command", "input": {"cmd": f"cat .agents/skills/{SKILL}/SKILL.md"}},
+        "read-skill": {"name": "exec_command", "input": {"cmd": "cat .agents/skills/ARGUMENT/SKILL.md"}},
+        "write-review": {
+            "name": "exec_command",
+            "input": {"cmd": "cat > /output/review.json <<'END'\nARGUMENT\nEND"},
+        },
+        "no-skill": {"name": "exec_command", "input": {"cmd": "cat .agents/skills/no-such-skill/SKILL.md"}},
+        "answer": {
+            "name": "apply_patch",
+            "text": "*** Begin Patch\n*** Add File: answer.txt\n+42\n*** End Patch\n",
+        },
+        "shell": {"name": "exec_command", "input": {"cmd": "ARGUMENT"}},
+        "forbidden": {"name": "web_search", "input": {"query": "the answer"}},
+    },
+)
+
 OPENCODE = Dialect(
     agent="opencode",
     seconds=40,
     model="claude_haiku_4_5",
-    protocol="openai_chat",
+    provider="anthropic",
+    rates=HAIKU,
     tools={
         "skill": {"name": "skill", "input": {"name": SKILL}},
+        "read-skill": {"name": "skill", "input": {"name": "ARGUMENT"}},
+        "write-review": {
+            "name": "write",
+            "input": {"filePath": "/output/review.json", "content": "ARGUMENT"},
+        },
         "no-skill": {"name": "skill", "input": {"name": "no-such-skill"}},
         "answer": {"name": "write", "input": {"filePath": "/workspace/answer.txt", "content": "42\n"}},
         "shell": {"name": "bash", "input": {"command": "ARGUMENT", "description": "look"}},
@@ -41,10 +78,16 @@ PI = Dialect(
     agent="pi",
     seconds=30,
     model="claude_haiku_4_5",
-    protocol="anthropic_messages",
+    provider="anthropic",
+    rates=HAIKU,
     options=("agent.options.protocol=anthropic_messages",),
     tools={
         "skill": {"name": "read", "input": {"path": f"/workspace/.claude/skills/{SKILL}/SKILL.md"}},
+        "read-skill": {
+            "name": "read",
+            "input": {"path": "/workspace/.claude/skills/ARGUMENT/SKILL.md"},
+        },
+        "write-review": {"name": "write", "input": {"path": "/output/review.json", "content": "ARGUMENT"}},
         "no-skill": {"name": "read", "input": {"path": "/workspace/.claude/skills/no-such-skill/SKILL.md"}},
         "answer": {"name": "write", "input": {"path": "answer.txt", "content": "42\n"}},
         "shell": {"name": "bash", "input": {"command": "ARGUMENT"}},
@@ -52,4 +95,4 @@ PI = Dialect(
     },
 )
 
-DIALECTS = (CLAUDE_CODE, OPENCODE, PI)
+DIALECTS = (CLAUDE_CODE, CODEX, OPENCODE, PI)

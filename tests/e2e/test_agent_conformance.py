@@ -2,9 +2,11 @@
 
 import pytest
 
+from bench.spend import JOURNAL, read_ledger
 from tests.e2e.agent_dialects import DIALECTS
 from tests.e2e.agent_rig import SKILL, USAGE, Dialect, Seen, Stage, says, total
 
+CAP = 240_000  # tokens: room for some requests, as each holds back what it could use at most
 MEASURED = ("measured", None)
 BROKEN = ("failed", "provider-error")
 
@@ -27,6 +29,8 @@ def lived(dialect: Dialect, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     for status in (401, 429, 500, 529):
         stage.situation(f"always-{status}", {"error": {"status": status}})
     stage.situation("malformed", says(text="Hm.", fault="malformed"))
+    stage.situation("page", says(fault="html"))
+    stage.situation("dropped", says(fault="drop_connection"))
     stage.situation("cut", says(skill), says(answer, fault="cut"), says(answer), says())
     stage.situation(
         "huge", says(skill), says(shell("shell", "yes x | head -c 3000000")), says(answer), says()
@@ -42,7 +46,7 @@ def lived(dialect: Dialect, tmp_path_factory: pytest.TempPathFactory) -> Seen:
             says(answer),
             says(),
         )
-    return stage.bench("timeout=60")
+    return stage.bench("timeout=120")
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +57,9 @@ def stopped(dialect: Dialect, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     stage.situation("hang-before", says(skill), says(fault="hang_before_headers"))
     stage.situation("hang-after", says(skill), says(fault="hang_after_headers"))
     stage.situation("tool-forever", says(skill), says(dialect.call("shell", "tail -f /dev/null")))
-    dear = {"input": 2000, "cache_read": 0, "cache_write": 0, "output": 30_000}
+    dear = {"input": 30_000, "cache_read": 0, "cache_write": 0, "output": 10}
     stage.situation("budget", says(skill, usage=dear), says(dialect.call("shell", "true"), usage=dear))
-    return stage.bench(f"timeout={dialect.seconds}", "budget.cell.tokens=300000", "workers=4")
+    return stage.bench(f"timeout={dialect.seconds}", f"budget.cell.tokens={CAP}", "workers=4")
 
 
 def test_a_skill_that_is_invoked_is_proven_and_the_work_is_judged(lived: Seen) -> None:
@@ -69,13 +73,12 @@ def test_an_answer_without_the_skill_is_no_proof_of_it(task: str, lived: Seen) -
     assert lived.rows[task].outcome.oracle_passed is True
 
 
-def test_tokens_and_dollars_are_those_that_the_model_declared(lived: Seen) -> None:
+def test_tokens_and_dollars_are_those_that_the_model_declared(dialect: Dialect, lived: Seen) -> None:
     row = lived.rows["skill-used"]
     assert row.usage.source == "gateway"
     assert row.usage.requests == 3
-    used = {kind: getattr(row.usage, kind) for kind in USAGE}
-    assert used == {**total([USAGE] * 3), **({} if row.usage.cache_write else {"cache_write": 0})}
-    assert row.usage.cost_usd is not None
+    assert {kind: getattr(row.usage, kind) for kind in USAGE} == total([USAGE] * 3)
+    assert row.usage.cost_usd == pytest.approx(dialect.dollars(total([USAGE] * 3)), abs=1e-12)
 
 
 def test_a_forbidden_tool_fails_and_the_session_goes_on(lived: Seen) -> None:
@@ -96,10 +99,17 @@ def test_a_request_that_is_tried_again_costs_what_was_answered(lived: Seen) -> N
     assert [each["status"] for each in lived.requests("retried")] == [200, 529, 200, 200]
 
 
-@pytest.mark.parametrize("task", ["always-401", "always-429", "always-500", "always-529", "malformed"])
+@pytest.mark.parametrize("task", ["always-401", "always-429", "always-500", "always-529", "page", "dropped"])
 def test_a_failing_provider_is_not_the_agents_failure(task: str, lived: Seen) -> None:
     assert lived.end(task) == BROKEN, lived.rows[task].outcome.detail
     assert len(lived.requests(task)) <= 12
+
+
+def test_an_answer_with_a_malformed_part_is_charged_at_its_ceiling(lived: Seen) -> None:
+    assert lived.end("malformed") in (BROKEN, ("measured", "skill-not-invoked"))  # some agents read over it
+    assert {"malformed", "ceiling"} <= {
+        value for each in lived.requests("malformed") for value in each.values() if isinstance(value, str)
+    }
 
 
 def test_of_a_cut_answer_the_total_is_unknown(lived: Seen) -> None:
@@ -126,16 +136,18 @@ def test_a_model_that_hangs_is_not_the_agents_time_out(task: str, stopped: Seen)
 
 def test_an_agent_that_is_asked_to_end_in_a_tool_is_counted_up_to_there(stopped: Seen) -> None:
     assert stopped.end("tool-forever") == ("measured", "agent-timeout")
-    assert stopped.rows["tool-forever"].usage.output == 2 * USAGE["output"]
+    usage = stopped.rows["tool-forever"].usage
+    assert usage.requests is not None
+    assert usage.requests >= 2  # some ask their model again while the tool runs
+    assert usage.output == usage.requests * USAGE["output"]
     assert stopped.rows["tool-forever"].outcome.skill_invoked is True
 
 
 def test_a_budget_ends_the_session_before_it_is_passed(stopped: Seen) -> None:
     assert stopped.end("budget") == ("stopped", "budget-exhausted")
-    usage = stopped.rows["budget"].usage
-    assert usage.input is not None
-    assert usage.output is not None
-    assert 30_000 < usage.input + usage.output <= 300_000
+    spent = read_ledger(stopped.folder / JOURNAL).settled
+    assert spent.tokens <= CAP * len(stopped.rows)
+    assert stopped.rows["budget"].usage.output in range(10, 70)
 
 
 def test_the_skill_is_found_where_the_agent_looks_and_nowhere_else(lived: Seen) -> None:
