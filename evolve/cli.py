@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
 from bench.exits import ExitCode
@@ -20,6 +21,7 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve runs list|show RUN|prune
                                 what is there, how far a run is (--follow), what may go
   evolve reuse explain RUN      from where each row of a run came, or why its cell had to be measured
+  evolve rehearse [overrides]   a few cells of it against a scripted model: what would have failed; pays nothing
   evolve agents install NAME|list
                                 the command-line programs of coding agents: get them, see what is there
   evolve config which|tree|explain [KEY]
@@ -28,7 +30,7 @@ Decide by controlled experiment whether a changed agent skill ships.
 Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.options.min_improvement=0.02
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
 Exit codes: 0 a verdict was reached, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline,
-4 certify found a broken bound, 130 interrupted."""
+4 certify found a broken bound or rehearse a fault, 130 interrupted."""
 
 
 _APPLY = """\
@@ -61,6 +63,12 @@ _REUSE = """\
 From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
 the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
 
+_REHEARSE = """\
+Live through a few cells of the configured generation (same suite, arms, sandbox and agent), one task for each arm,
+with a scripted model in place of the real one. Says what would have failed after paying: a key or a price that is
+missing, a program that does not start, a skill that is not found, an artifact that cannot be written, a visible check
+that cannot be run, an effort that no request carries. Nothing is paid, and nothing is added to the project's runs."""
+
 _AGENTS = """\
 The command-line programs of coding agents (claude_code, codex, opencode, pi), each pinned with its integrity.
 
@@ -89,21 +97,30 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_config import show_config  # noqa: PLC0415
 
         return show_config(options, root, "evolve")
+    if command in ("agents", "certify", "rehearse", "reuse"):
+        return _free(command, options, root, say)
+    from evolve import run  # noqa: PLC0415
+
+    return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
+
+
+def _free(command: str, options: argparse.Namespace, root: Path, say: Callable[[str], None]) -> ExitCode:
+    """The commands that pay nothing and add nothing to the project's runs."""
     if command == "agents":
         from bench.cli_agents import agents  # noqa: PLC0415
 
         return agents(options, root, say)
+    if command == "rehearse":
+        from evolve.rehearse import rehearse_command  # noqa: PLC0415
+
+        return rehearse_command(options, root, say)
     if command == "certify":
         from evolve.certify import certify_command  # noqa: PLC0415
 
         return certify_command(options, root, say)
-    if command == "reuse":
-        from evolve.cli_reuse import explain  # noqa: PLC0415
+    from evolve.cli_reuse import explain  # noqa: PLC0415
 
-        return explain(options, root, say)
-    from evolve import run  # noqa: PLC0415
-
-    return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
+    return explain(options, root, say)
 
 
 def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
@@ -138,6 +155,10 @@ def _plan_parser() -> argparse.ArgumentParser:
     return make_parser(
         "evolve plan", "What `evolve` would measure and cost with the same overrides. Pays nothing."
     )
+
+
+def _rehearse_parser() -> argparse.ArgumentParser:
+    return make_parser("evolve rehearse", _REHEARSE)
 
 
 def _apply_parser() -> argparse.ArgumentParser:
@@ -256,6 +277,7 @@ def _config_parser() -> argparse.ArgumentParser:
 _COMMANDS = {
     "run": _run_parser,
     "plan": _plan_parser,
+    "rehearse": _rehearse_parser,
     "apply": _apply_parser,
     "verdict": _verdict_parser,
     "certify": _certify_parser,

@@ -17,6 +17,7 @@ from bench.agents.protocol import (
 )
 from bench.agents.python import interpreter
 from bench.agents.rulebook import RULEBOOK
+from bench.agents.speaking import spoken
 from bench.agents.start import create_agent
 from bench.measured import SessionReport, Usage
 
@@ -40,5 +41,6 @@ __all__ = [
     "create_agent",
     "interpreter",
     "session_input",
+    "spoken",
     "sum_usage",
 ]

@@ -1,6 +1,6 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
-from bench.arms.cell import STOP_CAUSES, measure, same_measurement
+from bench.arms.cell import CHECK_OUTPUT, STOP_CAUSES, measure, same_measurement
 from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal, read_sessions
 from bench.arms.line import ModelAccess
 from bench.arms.looking import Look
@@ -12,6 +12,7 @@ from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, SessionMemory, TemplateSource, Workbench
 
 __all__ = [
+    "CHECK_OUTPUT",
     "NOT_BUILT",
     "STOP_CAUSES",
     "Arm",

@@ -1,6 +1,7 @@
 """The only way to a model: attribution, usage, budget, record and replay, scripted provider."""
 
 from bench.gateway.allowance import Allowance, Limit, Rates, Tariff, TokenTariff
+from bench.gateway.cassette import read_cassettes
 from bench.gateway.client import CellTraffic, Gateway, GatewayCell, open_gateway
 from bench.gateway.forwarding import Way, way_to
 from bench.gateway.model import (
@@ -46,6 +47,7 @@ __all__ = [
     "UpstreamKind",
     "Way",
     "open_gateway",
+    "read_cassettes",
     "read_script",
     "resolved_key",
     "sum_tokens",

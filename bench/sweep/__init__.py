@@ -6,6 +6,7 @@ from bench.sweep.breaker import Breaker
 from bench.sweep.costs import Costs, expect_costs
 from bench.sweep.generation_files import judge_canaries, read_drift, read_reused, read_sealed, write_sealed
 from bench.sweep.ground import (
+    CASSETTES,
     Ground,
     canonical_skills,
     make_arms,
@@ -16,7 +17,8 @@ from bench.sweep.ground import (
     sweep_on,
 )
 from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
-from bench.sweep.paying import Means, paying_campaign
+from bench.sweep.modelling import check_model
+from bench.sweep.paying import Means, paying_campaign, read_means
 from bench.sweep.plan import check_cells, make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reading import read_plan
@@ -28,6 +30,7 @@ from bench.sweep.standing import Standing
 from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
+    "CASSETTES",
     "PLAN_VERSION",
     "Breaker",
     "Costs",
@@ -43,6 +46,7 @@ __all__ = [
     "arms_again",
     "canonical_skills",
     "check_cells",
+    "check_model",
     "differences",
     "expect_costs",
     "find_cell",
@@ -56,6 +60,7 @@ __all__ = [
     "open_workbench",
     "paying_campaign",
     "read_drift",
+    "read_means",
     "read_plan",
     "read_reused",
     "read_sealed",

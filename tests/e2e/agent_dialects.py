@@ -53,6 +53,8 @@ CODEX = Dialect(
 OPENCODE = Dialect(
     agent="opencode",
     seconds=40,
+    # what is no answer in the protocol, it takes for a step and asks again, at once and without an end
+    options=("agent.options.max_turns=10",),
     model="claude_haiku_4_5",
     provider="anthropic",
     rates=HAIKU,

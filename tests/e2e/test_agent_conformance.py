@@ -1,10 +1,13 @@
 """What every adapter of a real agent must do, whatever its model does: one run of situations for each agent."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bench.spend import JOURNAL, read_ledger
 from tests.e2e.agent_dialects import DIALECTS
 from tests.e2e.agent_rig import SKILL, USAGE, Dialect, Seen, Stage, says, total
+from tests.e2e.real_agents import Driven
 
 CAP = 240_000  # tokens: room for some requests, as each holds back what it could use at most
 MEASURED = ("measured", None)
@@ -60,6 +63,14 @@ def stopped(dialect: Dialect, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     dear = {"input": 30_000, "cache_read": 0, "cache_write": 0, "output": 10}
     stage.situation("budget", says(skill, usage=dear), says(dialect.call("shell", "true"), usage=dear))
     return stage.bench(f"timeout={dialect.seconds}", f"budget.cell.tokens={CAP}", "workers=4")
+
+
+@pytest.fixture(autouse=True)
+def told(request: pytest.FixtureRequest, drove: Callable[[Driven], None]) -> None:
+    """The table at the end says how many sessions and requests these were."""
+    for name in {"lived", "stopped"} & set(request.fixturenames):
+        for each in request.getfixturevalue(name).driven():
+            drove(each)
 
 
 def test_a_skill_that_is_invoked_is_proven_and_the_work_is_judged(lived: Seen) -> None:
