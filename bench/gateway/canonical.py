@@ -51,10 +51,11 @@ TEXT_RULES = (
         r":\d\d",
     ),
     TextRule(
-        r"((?:[Tt]oday's date(?: is)?|currentDate|<current_date>)[:\s]{0,3})\d{4}[-/]\d\d[-/]\d\d",
+        r"((?:[Tt]oday's date(?: is)?|[Cc]urrent date|currentDate|<current_date>)[:\s]{0,3})"
+        r"(?:\d{4}[-/]\d\d[-/]\d\d|[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d{4})",
         r"\g<1><date>",
         "the day on which a session runs stands in its prompt",
-        r"oday's date|currentDate|<current_date>",
+        r"oday's date|urrent date|currentDate|<current_date>",
     ),
     TextRule(r"\bcch=[0-9a-f]+", "cch=<hash>", "the CLI's billing line holds a hash of its own", "cch="),
     TextRule(
