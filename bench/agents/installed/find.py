@@ -11,6 +11,7 @@ from bench.agents.installed.content import content_digest, stamp_of
 from bench.agents.installed.model import Installed, Interpreter, Pin, State
 from bench.agents.installed.pins import pin_named, read_pins
 from bench.agents.installed.record import RECORD, agents_folder, read_record
+from bench.digest import digest_json
 from bench.errors import AgentError
 
 _ELF = b"\x7fELF"
@@ -29,7 +30,7 @@ def find_agent(
     wanted = version or pin.pinned
     if not pin.covers(wanted):
         raise AgentError(f"{name} {wanted} is not supported: tested is {pin.range}")
-    installed, reason = agent_in(agents_folder(root, name) / wanted)
+    installed, reason = agent_in(agents_folder(root, name) / wanted, pin)
     if installed is not None:
         return installed
     others = [state.version for state in _states(root, pin) if state.installed]
@@ -52,11 +53,13 @@ def list_agents(root: Path, pins: Mapping[str, Pin] | None = None) -> tuple[Stat
     )
 
 
-def agent_in(folder: Path) -> tuple[Installed | None, str]:
+def agent_in(folder: Path, pin: Pin) -> tuple[Installed | None, str]:
     """The installation in a folder; else None, and why, as the end of a sentence."""
     record = read_record(folder)
     if record is None:
-        return None, "is damaged: its record is missing" if folder.exists() else "is not installed"
+        return None, "is damaged: its record cannot be read" if folder.exists() else "is not installed"
+    if record.build not in {digest_json(build) for build in pin.builds}:
+        return None, "was installed from another pin"
     path = folder / record.shown
     if not path.exists():
         return None, f"is damaged: {path} is missing"
@@ -80,7 +83,7 @@ def agent_in(folder: Path) -> tuple[Installed | None, str]:
 def _states(root: Path, pin: Pin) -> tuple[State, ...]:
     folder = agents_folder(root, pin.name)
     places = sorted(each.parent for each in folder.glob(f"[0-9]*/{RECORD}"))
-    found = ((place.name, *agent_in(place)) for place in places)
+    found = ((place.name, *agent_in(place, pin)) for place in places)
     return tuple(
         State(pin=pin, version=version, installed=installed, reason=reason)
         for version, installed, reason in found

@@ -14,7 +14,7 @@ from bench.agents.installed.model import Build, Installed, NpmSource, Pin, this_
 from bench.agents.installed.npm import install_packages
 from bench.agents.installed.record import RECORD, Record, agents_folder
 from bench.agents.installed.wheel import take_from_wheel
-from bench.digest import canonical_json
+from bench.digest import canonical_json, digest_json
 from bench.durable import write_durably
 from bench.errors import AgentError
 
@@ -50,7 +50,7 @@ def install_agent(root: Path, pin: Pin, build: Build, say: Say) -> Installed:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _alone(folder.parent, pin.name, say):
-            there, _ = agent_in(folder)
+            there, _ = agent_in(folder, pin)
             if there is not None:
                 say(f"already installed: {pin.name} {there.version}")
                 return there
@@ -59,7 +59,7 @@ def install_agent(root: Path, pin: Pin, build: Build, say: Say) -> Installed:
             _build(pin, build, folder)
     except OSError as error:
         raise AgentError(f"{pin.name} cannot be installed in {folder}: {error.strerror or error}") from error
-    made, reason = agent_in(folder)
+    made, reason = agent_in(folder, pin)
     if made is None:
         raise AgentError(f"{pin.name} {build.version} was installed and is not whole: {reason}")
     return made
@@ -121,6 +121,7 @@ def _recorded(pin: Pin, build: Build, folder: Path) -> Record:
         program=build.program,
         interpreter=build.interpreter,
         tools=build.tools,
+        build=digest_json(build),
         digest=content_digest(shown),
         stamp=stamp_of(shown),
     )

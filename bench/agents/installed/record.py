@@ -14,7 +14,7 @@ RECORD = "installed.json"
 
 
 class Record(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Written last into an installation: a folder without it is none."""
+    """Written last into an installation: a folder without it is none. `build` is the digest of what was pinned then."""
 
     name: str
     version: str
@@ -22,7 +22,8 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shown: str
     program: str
     interpreter: Interpreter | None
-    tools: str = ""
+    tools: str
+    build: str
     digest: str
     stamp: str
 

@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,9 +186,20 @@ def test_two_installations_at_once_fetch_once(tmp_path: Path, archive: Path) -> 
 
 
 def test_an_installed_program_is_not_fetched_again(tmp_path: Path, archive: Path) -> None:
-    installed = install(tmp_path, pin_of(build_of(archive)))
-    away = pin_of(build_of(archive, address="http://127.0.0.1:9/tiny.tgz"))
-    assert install(tmp_path, away) == installed
+    copy = tmp_path / "copy.tgz"
+    shutil.copy(archive, copy)
+    pin = pin_of(build_of(copy))
+    installed = install(tmp_path, pin)
+    copy.unlink()
+    assert install(tmp_path, pin) == installed
+
+
+def test_what_was_installed_from_another_pin_is_replaced(tmp_path: Path, archive: Path) -> None:
+    install(tmp_path, pin_of(build_of(archive)))
+    pin = pin_of(msgspec.structs.replace(build_of(archive), tools="bin"))
+    (state,) = list_agents(tmp_path, {"tiny": pin})
+    assert (state.installed, state.reason) == (None, "was installed from another pin")
+    assert install(tmp_path, pin).tools == "bin"
 
 
 def test_a_changed_program_is_refused_and_installed_anew(tmp_path: Path, archive: Path) -> None:
