@@ -53,11 +53,12 @@ CODEX = Dialect(
 OPENCODE = Dialect(
     agent="opencode",
     seconds=40,
-    # what is no answer in the protocol, it takes for a step and asks again, at once and without an end
-    options=("agent.options.max_turns=10",),
+    # what is no answer in the protocol, it takes for a step and asks again, at once, until budget or time are spent
+    storms=("page",),
     model="claude_haiku_4_5",
     provider="anthropic",
-    rates=HAIKU,
+    # of a cache write, its protocol says how long it is kept
+    rates={**HAIKU, "cache_write": 1.25},
     tools={
         "skill": {"name": "skill", "input": {"name": SKILL}},
         "read-skill": {"name": "skill", "input": {"name": "ARGUMENT"}},

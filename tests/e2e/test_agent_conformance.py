@@ -111,9 +111,9 @@ def test_a_request_that_is_tried_again_costs_what_was_answered(lived: Seen) -> N
 
 
 @pytest.mark.parametrize("task", ["always-401", "always-429", "always-500", "always-529", "page", "dropped"])
-def test_a_failing_provider_is_not_the_agents_failure(task: str, lived: Seen) -> None:
+def test_a_failing_provider_is_not_the_agents_failure(task: str, lived: Seen, dialect: Dialect) -> None:
     assert lived.end(task) == BROKEN, lived.rows[task].outcome.detail
-    assert len(lived.requests(task)) <= 12
+    assert task in dialect.storms or len(lived.requests(task)) <= 12
 
 
 def test_an_answer_with_a_malformed_part_is_charged_at_its_ceiling(lived: Seen) -> None:
@@ -158,7 +158,7 @@ def test_a_budget_ends_the_session_before_it_is_passed(stopped: Seen) -> None:
     assert stopped.end("budget") == ("stopped", "budget-exhausted")
     spent = read_ledger(stopped.folder / JOURNAL).settled
     assert spent.tokens <= CAP * len(stopped.rows)
-    assert stopped.rows["budget"].usage.output in range(10, 70)
+    assert stopped.rows["budget"].usage.output in range(10, 100)
 
 
 def test_the_skill_is_found_where_the_agent_looks_and_nowhere_else(lived: Seen) -> None:
