@@ -22,6 +22,8 @@ def sweep_report(
         skipped=plan.left_out,
         verdict=verdict,
         stopped=result.stopped,
+        not_begun=len(plan.cells) - len({row.key for row in result.rows}),
+        because=result.because,
         spend=None if result.account is None else result.account.report(),
         reuse=_reuse(plan, result),
         alarms=() if ground.agent.deterministic else _alarms(result.rows),
