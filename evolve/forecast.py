@@ -10,7 +10,7 @@ from bench.arms import Cell
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec
 from bench.errors import ConfigError, OverlayError
-from bench.reuse import MISSES
+from bench.reuse import MISSES, miss_words
 from bench.skills import Skill, required_arms
 from bench.spend import Amounts, picodollars
 from bench.sweep import (
@@ -193,5 +193,5 @@ def _misses(forecast: Forecast) -> Iterator[str]:
         return
     shown = list(forecast.misses.items())[:_MOST_REASONS]
     more = len(forecast.misses) - len(shown)
-    named = ", ".join(f"{count} {reason}" for reason, count in shown)
-    yield f"no earlier row: {named}{f' and {more} more reasons' if more else ''}"
+    named = "; ".join(f"{count}: {miss_words(reason)}" for reason, count in shown)
+    yield f"cells without an earlier row that stands: {named}{f'; and {more} more reasons' if more else ''}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bench import __version__
 from bench.results import Report, ReportReuse, ReportVerdict, Row, health
+from bench.reuse import miss_words
 from bench.skills import ArmChange, identical_changes
 from bench.sweep.ground import Ground
 from bench.sweep.model import Plan
@@ -39,7 +40,7 @@ def _reuse(plan: Plan, result: SweepResult) -> ReportReuse | None:
         fresh=counts["fresh"],
         canaries=counts["canary"],
         reused=counts["reused"],
-        misses=dict(plan.misses().most_common()),
+        misses={miss_words(reason): count for reason, count in plan.misses().most_common()},
         drift=result.drift,
     )
 
