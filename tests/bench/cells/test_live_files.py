@@ -121,7 +121,9 @@ def with_tool(project: CellProject) -> Path:
     project.tree({"a.txt": "a\n"})
     for name in ("one", "two", "three"):
         project.task(name, "test -e new")
-    project.arm("tooled", tools={"notes": {"kind": "folder", "source": "tools/notes", "target": "/opt/notes"}})
+    project.arm(
+        "tooled", tools={"notes": {"kind": "folder", "source": "tools/notes", "target": "/opt/notes"}}
+    )
     return project.write("tools/notes/note.txt", "a note\n")
 
 
@@ -135,7 +137,9 @@ def test_a_tool_that_changes_in_a_session_breaks_the_cell_and_stops_the_run(proj
     assert {other.status for other in others} <= {"stopped"}
 
 
-def test_a_tool_that_is_put_back_breaks_only_the_attempt_that_used_it(project: CellProject, tmp_path: Path) -> None:
+def test_a_tool_that_is_put_back_breaks_only_the_attempt_that_used_it(
+    project: CellProject, tmp_path: Path
+) -> None:
     note, once = with_tool(project), tmp_path / "once"
     project.agent(
         f"open('new', 'w').write('x')\n"
