@@ -12,6 +12,7 @@ from msgspec import structs
 from reusing import Reusing, measured_once
 
 from bench.archive import collect_garbage
+from bench.cli import main
 from bench.errors import RunError
 from bench.harness import read_harness
 from bench.project import list_runs
@@ -237,3 +238,14 @@ def test_nothing_is_collected_between_selection_and_the_start_of_the_run(
     monkeypatch.setattr("bench.run.with_reuse", collecting)
     assert measured.run()["paid"] == 0
     assert "another process works on a run or adds to the object store" in refusals[0]
+
+
+def test_a_package_of_another_version_is_named_when_a_run_is_to_go_on(
+    measured: Reusing, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = read_harness((("agents", "command"), ("sandboxes", "bubblewrap")))
+    other = structs.replace(now, distributions={**now.distributions, "msgspec": "99.0"})
+    monkeypatch.setattr("bench.sweep.ground.read_harness", lambda _: other)
+    assert main(["resume", measured.folder.name, "--root", str(measured.project.root)]) == 2
+    said = capsys.readouterr().err
+    assert f"\n  harness: msgspec {now.distributions['msgspec']}, now 99.0\n" in said
