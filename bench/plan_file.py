@@ -42,7 +42,7 @@ def read_plan_as(
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} cannot be read as a plan: {error}") from error
+        raise RunError(f"{path} cannot be read: it is not a plan of this version: {error}") from error
 
 
 def _listed(versions: Collection[int]) -> str:
