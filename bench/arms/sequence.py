@@ -147,6 +147,7 @@ def _run(
                 record.bench, record.arm, record.task, place, named, allowance.seconds, cancellation
             )
         record.sessions.append(ran)
+        record.work_went_on()
         finding = _write_down(record, place, named[1], ran, started, cut=allowance.clamped)
     finally:  # once it is in the journal: what is settled is never paid again
         use = use_of(ran, time.monotonic() - began)
@@ -171,7 +172,7 @@ def _write_down(
     finding = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
     if session.result.end not in UNFINISHED:
         needed = spec.kind == "work" and finding is None
-        state = keep_state(record.bench.store, place) if needed else (None, True)
+        state = keep_state(record.bench.store, place, record.changed(place.copy)) if needed else (None, True)
         depends = record.depends_on()
         begun = Begun(turn=record.turn, at=started, provenance=depends)
         stored = Stored(transcript, left, *state)
@@ -199,7 +200,7 @@ def _boundary_broken(record: Measurement, place: Place, boundary: tuple[str, ...
         )
     if boundary == EVERYTHING:
         return None
-    outside = outside_boundary([entry.path for entry in place.copy.entries()], boundary)
+    outside = outside_boundary([entry.path for entry in record.changed(place.copy)], boundary)
     if not outside:
         return None
     names = ", ".join(path.decode("utf-8", "backslashreplace") for path in outside[:5])

@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.cancellation import Cancellation
+from bench.disk import fresh_folder
 from bench.errors import SandboxError
 from bench.sandbox import (
     Command,
@@ -108,7 +108,7 @@ def _run(
     stdin: bytes = b"",
 ) -> ProcessResult:
     """One command by a non-login shell, in a home of its own: no profile or user site of an agent is read."""
-    home = Path(tempfile.mkdtemp(prefix="check-home-", dir=place.folder))
+    home = fresh_folder(place.folder, "check-home-")
     environment = dict(place.environment) | {"HOME": place.layout.seen(home, place.layout.home)}
     for mount in oracle:
         environment["ORACLE"] = place.layout.seen(mount.source, mount.target)
@@ -132,7 +132,7 @@ def _run(
 @contextmanager
 def _staged(parent: Path, files: tuple[OracleFile, ...]) -> Iterator[Path]:
     """The files, readable by this user alone, in a private folder that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="oracle-", dir=parent))
+    folder = fresh_folder(parent, "oracle-")
     try:
         for file in files:
             path = folder / file.target

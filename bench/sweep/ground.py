@@ -30,7 +30,7 @@ from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
 from bench.sweep.live_files import shown_files, tools_digest
 from bench.sweep.model import Declared, Plan, Proposed, Sealed
-from bench.sweep.paying import Means, open_spending, read_means
+from bench.sweep.paying import Means, is_paid, open_spending, read_means
 from bench.sweep.plan import make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import read_standing
@@ -298,7 +298,8 @@ def sweep_on(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
-    standing, journal = read_standing(folder, digest_json(sealed.plan))
+    paying = is_paid(ground.config, ground.means)
+    standing, journal = read_standing(folder, digest_json(sealed.plan), paying=paying)
     paid = (sealed.plan.generation, standing.sessions())
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
     bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
