@@ -44,8 +44,7 @@ def run_generations(
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
     for number in range(1, generations + 1):
         try:
-            spent = sum(each.paid for each in done)
-            generation = _generation(conditions, proposer, number, Reigning(incumbents, champion), spent)
+            generation = _generation(conditions, proposer, number, Reigning(incumbents, champion))
         except BudgetExhausted as error:
             if not done:
                 raise
@@ -72,7 +71,7 @@ def run_generations(
 
 
 def _generation(
-    conditions: Conditions, proposer: Proposer, number: int, reigning: Reigning, spent: int
+    conditions: Conditions, proposer: Proposer, number: int, reigning: Reigning
 ) -> Generation | None:
     """The next generation: one that an earlier process began, or a new proposal; None if nothing is left to try."""
     if conditions.resumed:
@@ -80,7 +79,7 @@ def _generation(
         if begun is not None:
             return resume_generation(conditions, begun, reigning, again=number == conditions.again)
     proposal = proposer.propose(_setting(conditions, reigning.incumbents))
-    return None if proposal is None else run_generation(conditions, number, proposal, reigning, spent)
+    return None if proposal is None else run_generation(conditions, number, proposal, reigning)
 
 
 def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting:

@@ -18,7 +18,7 @@ from bench.reuse.drift import (
     sign_test,
     value_of,
 )
-from bench.reuse.model import MISSES, Kind, Limits, Miss, Selection, Source, Wanted
+from bench.reuse.model import MISSES, Kind, Limits, Miss, Selection, Source, Wanted, miss_words
 from bench.reuse.prior import (
     DRIFT,
     NONE,
@@ -62,6 +62,7 @@ __all__ = [
     "keep_drift",
     "key_digest",
     "latest_pool",
+    "miss_words",
     "project_drift",
     "read_drift",
     "retired_classes",

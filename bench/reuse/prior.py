@@ -27,13 +27,12 @@ CellKey = tuple[str, str, int]
 
 class Prior(Struct, frozen=True, kw_only=True):
     """A measured generation, named RUN/gen-N (or RUN, one of `bench`): its rows, the digest of the plan beside them,
-    what it knows of drift, and whether every cell of its plan has a row.
+    whether every cell of that has a row, and what measured it, if the plan says so.
     """
 
     name: str
     plan: str
     rows: tuple[Row, ...]
-    drift: DriftState
     finished: bool
     harness: Harness | None = None
 
@@ -168,12 +167,10 @@ def _read(run: RunFolder, folder: Path) -> Prior:
     planned, digest = read_plan_as(folder / PLAN, _Planned)
     rows, _ = read_every_row(folder / "results.jsonl")
     done = {row.key for row in rows if row.outcome.status != "stopped"}
-    drift = folder / DRIFT
     return Prior(
         name=run.id if folder == run.path else f"{run.id}/{folder.name}",
         plan=digest,
         rows=rows,
-        drift=read_drift(drift).state if drift.exists() else DriftState(),
         finished=all((cell.task, cell.arm, cell.repeat) in done for cell in planned.cells),
         harness=planned.harness,
     )

@@ -24,7 +24,7 @@ from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
-from bench.spend import Purse
+from bench.spend import Purse, at_work, read_worked
 from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
@@ -85,9 +85,13 @@ class Ground(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_ground(
-    config: Config, root: Path, config_dirs: Sequence[Path], cancellation: Cancellation
+    config: Config,
+    root: Path,
+    config_dirs: Sequence[Path],
+    cancellation: Cancellation,
+    run: RunFolder | None = None,
 ) -> Iterator[Ground]:
-    """Everything that can be checked before a cell is paid has been, once this yields."""
+    """Everything that can be checked before a cell is paid has been, once this yields. `run` is one that goes on."""
     began = time.time_ns()
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
@@ -100,7 +104,7 @@ def open_ground(
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
     with (
-        deadline(config.budget, cancellation) as ends,
+        deadline(config.budget, cancellation, read_worked(run.path) if run else 0.0) as ends,
         open_scratch(Path(config.sandbox.scratch)) as scratch,
     ):
         environments = Environments(root, scratch, contained=sandbox.contains)
@@ -135,6 +139,16 @@ def open_ground(
             cpu=workshop.cpu,
             means=structs.replace(means, ends=ends),
         )
+
+
+@contextmanager
+def counting_work(ground: Ground, run: RunFolder) -> Iterator[None]:
+    """Count the time that the run is at work, where it is limited: also what passed before it had a folder."""
+    if ground.config.budget.wall is None:
+        yield
+        return
+    with at_work(run.path, ground.means.ends.began):
+        yield
 
 
 def _prompts(config: Config, root: Path, config_dirs: Sequence[Path]) -> dict[str, str]:
@@ -303,6 +317,9 @@ def sweep_on(
     paid = (sealed.plan.generation, standing.sessions())
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
     bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
+    (
+        folder / "results.jsonl"
+    ).touch()  # also where no cell begins: what reads a sweep finds that it has no row
     with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
         result = run_sweep(bench, sealed, rows, watcher, cancellation, standing)
     judged = judge_canaries(folder, sealed, result, watcher, deterministic=ground.agent.deterministic)
