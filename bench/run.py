@@ -22,7 +22,16 @@ from bench.digest import digest_json
 from bench.disk import write_whole
 from bench.errors import RunError
 from bench.exits import ExitCode
-from bench.project import Hold, RunFolder, find_project, find_run, hold_run, removed_if_refused, start_run
+from bench.project import (
+    Hold,
+    RunFolder,
+    find_project,
+    find_run,
+    hold_run,
+    keep_store,
+    removed_if_refused,
+    start_run,
+)
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
@@ -77,6 +86,7 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
         paying_campaign(loaded.config, root, ground.means),
+        keep_store(root),
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)

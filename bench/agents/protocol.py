@@ -66,7 +66,9 @@ class StreamParser(Protocol):
 
 
 class Agent(Protocol):
-    """Drives one coding agent. An adapter holds no state of a session."""
+    """Drives one coding agent. An adapter holds no state of a session. `sources` are the files and folders that cells
+    see as they lie, of which `digest` is one: a run whose cells see another one than it names is stopped.
+    """
 
     name: str
     version: str
@@ -74,6 +76,7 @@ class Agent(Protocol):
     deterministic: bool
     calls_model: bool
     skill_root: str
+    sources: tuple[Path, ...]
 
     def command(self, request: SessionRequest, layout: Layout) -> SessionCommand:
         """How to start a session."""

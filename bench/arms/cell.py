@@ -57,6 +57,9 @@ def _measure_in(
     if cancellation.cancelled:
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
         return
+    record.finding = record.look()
+    if record.finding is not None:
+        return
     closed = record.bench.purse.closed
     if closed is not None and not record.bench.journal.remembers(record.cell):
         record.finding = unpaid(closed)
@@ -71,6 +74,19 @@ def _measure_in(
     record.finding = (
         broken or _captured(record, place) or _checked(record, place, cancellation) or _judged(record)
     )
+    _look_again(record)
+
+
+def _look_again(record: Measurement) -> None:
+    """What was not measured with what the row names is not measured; what it seemed to be stays in sight."""
+    changed, first = record.look_again(), record.finding
+    if changed is None or first is None or first.status == "stopped":
+        return
+    if first.detail != changed.detail:
+        record.diagnostics.append(
+            f"before that: {first.status} {first.kind or 'resolved'} {first.detail}".strip()
+        )
+    record.finding = changed
 
 
 def _judged(record: Measurement) -> Finding:

@@ -5,7 +5,7 @@ ended, before anything is scored, and the rows of cells that wait for their turn
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -180,6 +180,7 @@ def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
     """What the rows do not say yet. A stopped row settles nothing, and a failed one only the sessions before it."""
     listed = list(entries)
     waiting = _waiting(listed)
+    _refuse_two_accounts(rows, waiting)
     known = (*rows, *(row for attempts in waiting.values() for row in attempts))
     settled = {(row.key, row.identity.attempt) for row in known if row.outcome.status != "stopped"}
     done = {row.key for row in known if row.outcome.status in ("measured", "unusable")}
@@ -202,13 +203,28 @@ def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
 
 
 def _waiting(entries: Iterable[Entry]) -> dict[CellKey, tuple[Row, ...]]:
-    """The rows of all attempts of each cell; an earlier process may have written down those before it, too."""
+    """The rows of all attempts of each cell; an earlier process may have written down those before it, too. What is
+    there twice in the same words is there once.
+    """
     waiting: dict[CellKey, tuple[Row, ...]] = {}
     for entry in entries:
         if isinstance(entry, CellEnded):
             key = entry.rows[-1].key
-            waiting[key] = (*waiting.get(key, ()), *entry.rows)
+            before = waiting.get(key, ())
+            waiting[key] = (*before, *(row for row in entry.rows if row not in before))
     return waiting
+
+
+def _refuse_two_accounts(rows: Iterable[Row], waiting: Mapping[CellKey, tuple[Row, ...]]) -> None:
+    """RunError for an attempt of which two different rows are there: no process writes two, and none is chosen."""
+    known = {(row.key, row.identity.attempt): row for row in rows}
+    for row in (each for attempts in waiting.values() for each in attempts):
+        attempt = (row.key, row.identity.attempt)
+        if known.setdefault(attempt, row) != row:
+            raise RunError(
+                f"the journal has another row of {'/'.join(map(str, row.key))}, attempt {attempt[1]}, than is there "
+                "already\n  one of the two was edited; restore the run folder from a copy, or start a new run"
+            )
 
 
 def _before(sessions: tuple[SessionEnded, ...], name: str) -> tuple[SessionEnded, ...]:

@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 from bench.agents import Usage, sum_usage
 from bench.arms.judge import Checks, Finding, invoked, outcome
+from bench.arms.live import Seen, first_other
 from bench.arms.model import Session, Turn
 from bench.arms.provenance import identity, provenance
 from bench.arms.workbench import Arm, Workbench
@@ -34,6 +36,7 @@ class Measurement:
         self.checks = Checks()
         self.finding: Finding | None = None
         self.paid = NOTHING
+        self.seen = Seen()
         self.diagnostics: list[str] = []
         self.artifacts: dict[str, Artifact] = {}
         self._seconds: dict[str, float] = {}
@@ -84,6 +87,27 @@ class Measurement:
             found = provenance(self.bench, self.arm, self.task, self.template)
             self._provenance = (self.template, found)
         return self._provenance[1]
+
+    def look(self) -> Finding | None:
+        """Look at what the cell sees live, before it sees it; a finding if that is not what the run says it is."""
+        self.seen = self.bench.live.look(self.cell.arm, self.cell.task)
+        return None if self.seen.changed is None else Finding("failed", "infra-error", self.seen.changed)
+
+    def look_again(self) -> Finding | None:
+        """A finding if what the cell saw live was not the same throughout, whatever it is now."""
+        now = self.bench.live.look(self.cell.arm, self.cell.task)
+        if now.changed is not None:
+            return Finding("failed", "infra-error", now.changed)
+        if now.stamps == self.seen.stamps:
+            return None
+        pairs = zip(self.seen.stamps, now.stamps, strict=True)
+        names = [first_other(Path(), before, after) for before, after in pairs if before != after]
+        return Finding(
+            "failed",
+            "infra-error",
+            f"{names[0]} was written while the cell used it; what it holds is the same again, but nobody knows what "
+            "the cell saw",
+        )
 
     def skill_invoked(self) -> bool | None:
         """Whether the arm's skills were used, once its sessions are over."""

@@ -166,6 +166,9 @@ def _write_down(
     left = None if session.artifact is None else record.keep(f"{spec.kind}-{session.name}", session.artifact)
     if cut and session.result.end is End.TIMEOUT:
         return Finding("stopped", "deadline", f"session {session.name} was cut off: the run must end")
+    changed = record.look_again()
+    if changed is not None:
+        return changed  # not in the journal: nobody may take the session up as what it was meant to be
     finding = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
     if session.result.end not in UNFINISHED:
         needed = spec.kind == "work" and finding is None

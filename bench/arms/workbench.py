@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bench.agents import Agent
 from bench.arms.journal import CellEnded, SessionEnded
+from bench.arms.live import Unwatched, Watch
 from bench.arms.model import Cell
 from bench.config import ArmSpec, Config
 from bench.environments import EnvironmentSource
@@ -58,6 +59,7 @@ class Workbench(Struct, frozen=True, kw_only=True):
     """The sandbox, the agent, the tasks and arms, and where results go. `harness` digests this program itself.
 
     `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session.
+    `live` looks at what cells see as it lies in the project.
     """
 
     config: Config
@@ -78,3 +80,4 @@ class Workbench(Struct, frozen=True, kw_only=True):
     harness: str
     cpu: threading.Semaphore
     purse: Purse
+    live: Watch = Unwatched()

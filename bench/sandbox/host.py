@@ -46,7 +46,7 @@ class Host:
     def probe(self) -> None:
         """Nothing can be missing."""
 
-    def can_layer(self) -> bool:
+    def can_layer(self, folder: Path) -> bool:  # noqa: ARG002 - nowhere
         """Nothing is mounted, so nothing is layered."""
         return False
 

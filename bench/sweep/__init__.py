@@ -17,7 +17,7 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
-from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
+from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.paying import Means, paying_campaign
 from bench.sweep.plan import make_plan, works_on
 from bench.sweep.pool import run_ordered
@@ -30,7 +30,6 @@ from bench.sweep.standing import Standing
 from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
-    "PLAN_VERSION",
     "Breaker",
     "Costs",
     "Declared",

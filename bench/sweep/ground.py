@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -10,23 +11,25 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from bench.agents import Agent, create_agent
-from bench.arms import Arm, SessionMemory, TemplateSource, Workbench, check_tools, harness_digest
+from bench.arms import Arm, LiveFiles, SessionMemory, TemplateSource, Workbench, check_tools
 from bench.cancellation import Cancellation
-from bench.config import ArmSpec, Config, DerivedTool, Role, ServerTool, read_prompt
+from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import digest_json
 from bench.environments import Environments, EnvironmentSource
 from bench.errors import SandboxUnavailable
+from bench.harness import Harness, read_harness
+from bench.plan_file import PLAN_VERSION
 from bench.project import RunFolder
 from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
-from bench.reuse import UNKNOWN
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
 from bench.spend import Purse, at_work, read_worked
-from bench.suite import Refused, Suite, Task, digest_source, load_suite, select_tasks
+from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
-from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
+from bench.sweep.live_files import shown_files, tools_digest
+from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.paying import Means, is_paid, open_spending, read_means
 from bench.sweep.plan import make_plan
 from bench.sweep.scratch import open_scratch
@@ -41,7 +44,9 @@ SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ssl", "/etc/alt
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """A project, its suite, and the machinery that measures it. `skipped` gives a reason for each task left out."""
+    """A project, its suite, and the machinery that measures it. `skipped` gives a reason for each task left out,
+    `began` is the time in ns before anything was hashed.
+    """
 
     config: Config
     root: Path
@@ -56,7 +61,8 @@ class Ground(Struct, frozen=True, kw_only=True):
     environments: EnvironmentSource
     redactor: Redactor
     scratch: Path
-    harness: str
+    harness: Harness
+    began: int
     cpu: threading.Semaphore
     means: Means
 
@@ -86,6 +92,7 @@ def open_ground(
     run: RunFolder | None = None,
 ) -> Iterator[Ground]:
     """Everything that can be checked before a cell is paid has been, once this yields. `run` is one that goes on."""
+    began = time.time_ns()
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
     for name, spec in config.arms.items():
@@ -127,7 +134,8 @@ def open_ground(
             environments=environments,
             redactor=Redactor(()),
             scratch=scratch,
-            harness=harness_digest(),
+            harness=read_harness((("agents", config.agent.name), ("sandboxes", config.sandbox.name))),
+            began=began,
             cpu=workshop.cpu,
             means=structs.replace(means, ends=ends),
         )
@@ -199,6 +207,7 @@ def seal_plan(
         tasks=(),
         cells=(),
         left_out={**left_out, **ground.skipped},
+        harness=ground.harness,
     )
     return make_plan(
         config.arms,
@@ -247,7 +256,7 @@ def _arm(ground: Ground, name: str, skills: Mapping[str, Skill], overlay: str | 
         skills=loaded,
         prompts={session: ground.prompts[each.prompt] for session, each in spec.sessions.items()},
         overlay=overlay,
-        tools=_tools_digest(ground.root, spec),
+        tools=tools_digest(ground.root, spec),
         configuration=_dependent_configuration(ground.config, spec, ground.root),
     )
 
@@ -277,19 +286,6 @@ def _relative(value: Any, root: str) -> Any:
     if isinstance(value, dict):
         return {name: _relative(each, root) for name, each in value.items()}
     return [_relative(each, root) for each in value] if isinstance(value, list) else value
-
-
-def _tools_digest(root: Path, spec: ArmSpec) -> str | None:
-    """Digest of the files that the arm's tools show; null without any, blank where they cannot be told."""
-    named = {
-        name: root / (tool.program if isinstance(tool, ServerTool) else tool.source)
-        for name, tool in spec.tools.items()
-        if not isinstance(tool, DerivedTool)
-    }
-    try:
-        return digest_json({name: digest_source(path) for name, path in named.items()}) if named else None
-    except (Refused, OSError):
-        return UNKNOWN
 
 
 def measure_plan(
@@ -357,7 +353,11 @@ def open_workbench(
         journal=journal,
         redactor=ground.redactor,
         scratch=ground.scratch,
-        harness=ground.harness,
+        harness=ground.harness.digest,
         cpu=ground.cpu,
         purse=purse,
+        live=LiveFiles(
+            shown_files(ground.config, ground.root, ground.agent, ground.environments, ground.tasks, arms),
+            ground.began,
+        ),
     )

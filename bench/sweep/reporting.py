@@ -57,7 +57,7 @@ def _provenance(ground: Ground, plan: Plan) -> dict[str, str]:
         "configuration": plan.configuration,
         "sandbox": sandbox,
         "working copies": ground.workspaces.name,
-        "harness": ground.harness,
+        "harness": ground.harness.digest,
         "seed": str(plan.seed),
     }
 

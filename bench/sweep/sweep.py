@@ -183,10 +183,10 @@ class _Running:
             row = measure(self._bench, turn, self._cancellation)
             if _unpaid(row):
                 break
-            checked = self._checked_twice(turn, row)
-            rows.append(checked)
-            disproved = row.outcome.status == "measured" and checked.outcome.kind == "infra-error"
-            if checked.outcome.status != "failed" or disproved or self._cancellation.cancelled:
+            rows.append(self._checked_twice(turn, row))
+            if self._bench.live.changed is not None:
+                self._cancellation.cancel("breaker")  # no later cell would measure what the plan says
+            if rows[-1].outcome.status != "failed" or self._cancellation.cancelled:
                 break
         return rows
 
@@ -207,13 +207,17 @@ def _unpaid(row: Row) -> bool:
 
 
 def _nondeterministic(row: Row, differing: str) -> Row:
-    """The row of a cell that a supposedly deterministic agent answered in two ways."""
+    """The row of a cell that a supposedly deterministic agent answered in two ways. It is settled: rolled again until
+    two answers agree, it would say the opposite.
+    """
     detail = (
         f"the agent declares itself deterministic, but two runs of this cell differ in {differing}\n"
         f"its answers cannot be measured once per cell; set its option deterministic=false"
     )
-    broken = structs.replace(row.outcome, status="failed", kind="infra-error", detail=detail, resolved=False)
-    return structs.replace(row, outcome=broken, score=None)
+    refuted = structs.replace(
+        row.outcome, status="unusable", kind="answers-differ", detail=detail, resolved=False
+    )
+    return structs.replace(row, outcome=refuted, score=None)
 
 
 def _finished(cell: Cell, row: Row, source: Kind, progress: tuple[int, int]) -> CellFinished:
