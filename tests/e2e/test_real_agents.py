@@ -1,5 +1,6 @@
 """Whole generations with real agents, real sandboxes, hidden oracles and the gate: only the model is scripted."""
 
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,14 +8,20 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec import structs
 
 from bench.results import Row, read_rows
-from tests.e2e.agent_dialects import DIALECTS
+from tests.e2e.agent_dialects import CLAUDE_CODE, CODEX, DIALECTS
 from tests.e2e.agent_rig import PLANTED, PRICES, SKILL, USAGE, Dialect, Stage, files_with, rules, says, total
 from tests.e2e.commands import Done, overlay_of, run, starter_root
 
 TASKS = "tasks.id='review-[ce]*-[aq]*'"  # two reviews, with other labels each
 LABELS = {"review-cached-quotes": "cached-quotes", "review-expiry-alerts": "expiry-alerts"}
+EFFORTS = (
+    (CLAUDE_CODE, "claude_opus_5", "xhigh"),
+    (CLAUDE_CODE, "claude_opus_4_5", "low"),
+    (CODEX, "gpt_5_5", "low"),
+)
 BRIEF = {"input": 40, "cache_read": 0, "cache_write": 0, "output": 3}
 
 
@@ -149,6 +156,23 @@ def test_work_for_less_is_promoted_and_work_for_as_much_is_not(
     rows = rows_of(done)
     assert {key: row.outcome.kind for key, row in rows.items()} == dict.fromkeys(rows)
     assert done.json["decision"] == decision
+
+
+def test_an_effort_reaches_the_model_and_one_that_would_not_is_refused(tmp_path: Path) -> None:
+    for dialect, model, effort in EFFORTS:
+        stage = Stage(tmp_path / model, structs.replace(dialect, model=model))
+        stage.situation("one", says())
+        done = stage.command("bench", f"effort={effort}")
+        recorded = next(Path(done.json["folder"]).glob("cassettes/*")).read_bytes()
+        asked = json.loads(gzip.decompress(recorded).splitlines()[0])["request"]
+        assert effort in (*asked.get("output_config", {}).values(), *asked.get("reasoning", {}).values())
+        refused = stage.command("bench", "effort=tremendous")
+        assert refused.code == 2
+        assert "effort=tremendous would have no effect" in refused.err
+        assert effort in refused.err
+    refused = Stage(tmp_path / "none", CLAUDE_CODE)
+    refused.situation("one", says())
+    assert "it sends none to this model" in refused.command("bench", "effort=low").err
 
 
 def test_a_missing_key_is_told_before_anything_is_started(project: Path, dialect: Dialect) -> None:
