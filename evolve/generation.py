@@ -34,6 +34,7 @@ from bench.sweep import (
     read_drift,
     read_sealed,
     refuse_changed,
+    refuse_unaffordable,
     seal_plan,
     sweep_on,
     sweep_report,
@@ -108,17 +109,16 @@ class Conditions(Struct, frozen=True, kw_only=True):
     campaign: Campaign | None = None
 
 
-def run_generation(
-    conditions: Conditions, number: int, proposal: Proposal, standing: Standing, spent: int
-) -> Generation:
-    """Measure one proposal against the incumbents and decide; `spent` cells of the run were measured before.
-    OverlayError and BudgetExhausted refuse it before anything is paid, CampaignError if its error budget cannot be told.
+def run_generation(conditions: Conditions, number: int, proposal: Proposal, standing: Standing) -> Generation:
+    """Measure one proposal against the incumbents and decide. OverlayError and BudgetExhausted refuse it before
+    anything is paid, CampaignError if its error budget cannot be told.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
     overlay = _freeze(proposal, folder, ground, standing.incumbents)
     attempt = _attempt(conditions, proposal, overlay, standing)
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
-    sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation, spent)
+    sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
+    refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)

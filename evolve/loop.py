@@ -44,8 +44,7 @@ def run_generations(
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
     for number in range(1, generations + 1):
         try:
-            spent = sum(each.paid for each in done)
-            generation = _generation(conditions, proposer, number, Standing(incumbents, champion), spent)
+            generation = _generation(conditions, proposer, number, Standing(incumbents, champion))
         except BudgetExhausted as error:
             if not done:
                 raise
@@ -72,7 +71,7 @@ def run_generations(
 
 
 def _generation(
-    conditions: Conditions, proposer: Proposer, number: int, standing: Standing, spent: int
+    conditions: Conditions, proposer: Proposer, number: int, standing: Standing
 ) -> Generation | None:
     """The next generation: one that an earlier process began, or a new proposal; None if nothing is left to try."""
     if conditions.resumed:
@@ -80,7 +79,7 @@ def _generation(
         if begun is not None:
             return resume_generation(conditions, begun, standing, again=number == conditions.again)
     proposal = proposer.propose(_setting(conditions, standing.incumbents))
-    return None if proposal is None else run_generation(conditions, number, proposal, standing, spent)
+    return None if proposal is None else run_generation(conditions, number, proposal, standing)
 
 
 def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting:

@@ -14,7 +14,7 @@ from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Provenance, R
 from bench.scoring import ReviewScore, score_review
 from bench.spend import NOTHING, SessionName
 from bench.suite import LabelOracle, Task
-from bench.workspace import Change, Template
+from bench.workspace import Change, Entry, Template, WorkingCopy
 
 
 class Measurement:
@@ -29,6 +29,7 @@ class Measurement:
         self.template: Template | None = None
         self._provenance: tuple[Template | None, Provenance] | None = None
         self.sessions: list[Session] = []
+        self._changed: tuple[WorkingCopy, tuple[Entry, ...]] | None = None
         self.change: Change | None = None
         self.checks = Checks()
         self.finding: Finding | None = None
@@ -66,6 +67,16 @@ class Measurement:
         """Store an artifact, redacted."""
         self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
         return self.artifacts[name]
+
+    def changed(self, copy: WorkingCopy) -> tuple[Entry, ...]:
+        """What differs in the working copy of the latest session, looked at once: all that is made of it agrees."""
+        if self._changed is None or self._changed[0] is not copy:
+            self._changed = (copy, copy.entries())
+        return self._changed[1]
+
+    def work_went_on(self) -> None:
+        """Something ran in the working copy: what differs in it is to be looked at again."""
+        self._changed = None
 
     def depends_on(self) -> Provenance:
         """Digests of all that the measurement depends on, worked out once for a template."""

@@ -17,7 +17,7 @@ from bench.reuse.drift import (
     sign_test,
     value_of,
 )
-from bench.reuse.model import MISSES, Kind, Limits, Miss, Selection, Source, Wanted
+from bench.reuse.model import MISSES, Kind, Limits, Miss, Selection, Source, Wanted, miss_words
 from bench.reuse.prior import DRIFT, NONE, PREVIOUS, Found, Prior, find_prior, project_drift, read_drift
 from bench.reuse.select import UNKNOWN, all_fresh, select, with_canaries
 
@@ -49,6 +49,7 @@ __all__ = [
     "find_prior",
     "judge_drift",
     "key_digest",
+    "miss_words",
     "project_drift",
     "read_drift",
     "retired_classes",

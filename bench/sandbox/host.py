@@ -53,10 +53,10 @@ class Host:
     def layout(self, cell: Path) -> Layout:
         """The real folders of the cell."""
         return Layout(
-            workspace=str(cell / "workspace"),
-            home=str(cell / "home"),
-            temporary=str(cell / "temporary"),
-            output=str(cell / "output"),
+            workspace=f"{cell}/workspace",
+            home=f"{cell}/home",
+            temporary=f"{cell}/temporary",
+            output=f"{cell}/output",
             contained=False,
         )
 

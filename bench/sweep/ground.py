@@ -22,13 +22,13 @@ from bench.results import ObjectStore, RowFile
 from bench.reuse import UNKNOWN
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
-from bench.spend import Purse
+from bench.spend import Purse, at_work, read_worked
 from bench.suite import Refused, Suite, Task, digest_source, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
 from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
 from bench.sweep.modelling import check_model, is_local, measured_with, open_model
-from bench.sweep.paying import Means, open_spending, read_means
+from bench.sweep.paying import Means, is_paid, open_spending, read_means
 from bench.sweep.plan import make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import read_standing
@@ -93,9 +93,13 @@ class Ground(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_ground(
-    config: Config, root: Path, config_dirs: Sequence[Path], cancellation: Cancellation
+    config: Config,
+    root: Path,
+    config_dirs: Sequence[Path],
+    cancellation: Cancellation,
+    run: RunFolder | None = None,
 ) -> Iterator[Ground]:
-    """Everything that can be checked before a cell is paid has been, once this yields."""
+    """Everything that can be checked before a cell is paid has been, once this yields. `run` is one that goes on."""
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
     for name, spec in config.arms.items():
@@ -108,7 +112,7 @@ def open_ground(
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
     with (
-        deadline(config.budget, cancellation) as ends,
+        deadline(config.budget, cancellation, read_worked(run.path) if run else 0.0) as ends,
         open_scratch(Path(config.sandbox.scratch)) as scratch,
     ):
         environments = Environments(root, scratch, contained=sandbox.contains)
@@ -142,6 +146,16 @@ def open_ground(
             cpu=workshop.cpu,
             means=structs.replace(means, ends=ends),
         )
+
+
+@contextmanager
+def counting_work(ground: Ground, run: RunFolder) -> Iterator[None]:
+    """Count the time that the run is at work, where it is limited: also what passed before it had a folder."""
+    if ground.config.budget.wall is None:
+        yield
+        return
+    with at_work(run.path, ground.means.ends.began):
+        yield
 
 
 def _prompts(config: Config, root: Path, config_dirs: Sequence[Path]) -> dict[str, str]:
@@ -317,9 +331,12 @@ def sweep_on(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
-    standing, journal = read_standing(folder, digest_json(sealed.plan))
+    paying = is_paid(ground.config, ground.means)
+    standing, journal = read_standing(folder, digest_json(sealed.plan), paying=paying)
     paid = (sealed.plan.generation, standing.sessions())
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
+    # also where no cell begins: what reads a sweep finds that it has no row
+    (folder / "results.jsonl").touch()
     with (
         closing(journal),
         closing(RowFile(folder / "results.jsonl")) as rows,

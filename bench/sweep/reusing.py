@@ -33,23 +33,18 @@ from bench.suite import Task
 from bench.sweep.foundation import foundation
 from bench.sweep.ground import Ground, open_workbench
 from bench.sweep.model import Plan, Sealed
-from bench.sweep.plan import check_cells
 from bench.sweep.pool import run_ordered
 from bench.workspace import Template
 
 _REPEAT = reuse_fields().index("identity.repeat")
 
 
-def with_reuse(
-    ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation, spent: int = 0
-) -> Sealed:
-    """The plan with the source of each cell, and the earlier rows that it names. BudgetExhausted if the cells that
-    are left to measure and the `spent` ones are more than allowed; RunError for a named run that cannot be used.
+def with_reuse(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
+    """The plan with the source of each cell, and the earlier rows that it names. RunError for a named run that
+    cannot be used.
     """
     founded = structs.replace(plan, foundation=foundation(_workbench(ground, plan, arms), plan))
-    sealed = _sealed(ground, founded, arms, cancellation)
-    check_cells(sealed.plan, ground.config.budget.cells, spent)
-    return sealed
+    return _sealed(ground, founded, arms, cancellation)
 
 
 def _sealed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
