@@ -67,7 +67,7 @@ def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None
         named = ", ".join(tasks[:MOST_NAMED]) + (", …" if len(tasks) > MOST_NAMED else "")
         if reason == _IDLE:
             say(
-                f"note: the arms answer other kinds of tasks than {len(tasks)} of the suite, as they should: {named}"
+                f"note: {len(tasks)} tasks of the suite are of a kind that these arms do not work on, and are not measured: {named}"
             )
         else:
             say(f"note: {len(tasks)} left out: {reason}: {named}")
