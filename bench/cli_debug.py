@@ -93,7 +93,9 @@ def _measured_again(
     def look(command: Command) -> None:
         visit.look(command, ground.sandbox, cancellation)
 
-    return measure(bench, Turn(cell=cell, attempt=0), cancellation, look)
+    with ground.model(None) as model:
+        mine = structs.replace(bench, model=model)
+        return measure(mine, Turn(cell=cell, attempt=0), cancellation, look)
 
 
 def _print(row: Row, visit: Visit, cell: Cell, *, json: bool) -> None:

@@ -20,13 +20,18 @@ from bench.project import unpack_starter
 from bench.text import printable
 
 
-def make_parser(program: str, description: str, *, overrides: bool = True) -> argparse.ArgumentParser:
-    """A parser with the flags that every command of both programs takes; flags are never abbreviated."""
+def make_parser(
+    program: str, description: str, *, overrides: bool = True, conflicts: str = "error"
+) -> argparse.ArgumentParser:
+    """A parser with the flags that every command of both programs takes; flags are never abbreviated. With
+    `conflicts="resolve"` a command may give one of them a meaning of its own.
+    """
     parser = argparse.ArgumentParser(
         prog=program,
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        conflict_handler=conflicts,
     )
     add = parser.add_argument
     add("--root", metavar="DIR", help="the project (default: the nearest folder above with evolve.toml)")

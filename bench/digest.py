@@ -27,6 +27,12 @@ def digest_bytes(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def digest_file(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes, however large it is."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def digest_json(value: Any) -> str:
     """Digest of a value's canonical JSON."""
     return digest_bytes(canonical_json(value))

@@ -74,11 +74,21 @@ class Usage(Struct, frozen=True, kw_only=True):
     source: Literal["gateway", "agent", "none"] = "none"
 
 
+class Charged(Struct, frozen=True, kw_only=True):
+    """What the gateway charged for the requests of a session, broken ones at their ceiling; `picodollars` is None
+    for a model without a price.
+    """
+
+    picodollars: int | None
+    tokens: int
+
+
 class SessionReport(Struct, frozen=True, kw_only=True):
     """What the parent-captured stream of one session says.
 
     `status` is `completed`, `gave_up` (the agent ran into its own limits: it failed the task) or `error`
-    (the session broke: no, two or malformed result events, or the agent says so).
+    (the session broke: no, two or malformed result events, or the agent says so). `reported` is what the agent says
+    that it used, where the gateway measured something else.
     """
 
     status: Literal["completed", "gave_up", "error"]
@@ -86,3 +96,4 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     usage: Usage
     skills_used: tuple[str, ...] = ()
     events: Mapping[str, int] = {}
+    reported: Usage | None = None

@@ -20,6 +20,8 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve runs list|show RUN|prune
                                 what is there, how far a run is (--follow), what may go
   evolve reuse explain RUN      from where each row of a run came, or why its cell had to be measured
+  evolve agents install NAME|list
+                                the command-line programs of coding agents: get them, see what is there
   evolve config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
@@ -59,6 +61,15 @@ _REUSE = """\
 From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
 the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
 
+_AGENTS = """\
+The command-line programs of coding agents (claude_code, codex, opencode, pi), each pinned with its integrity.
+
+  install NAME …      fetch them through npm or pip into runs/prepared/agents of the project; they then work offline
+  list                name, version, tested versions, digest and path of what is there
+
+Nothing is installed globally, and no install script of a package is run. Each program is started once in the
+sandbox, to see that it works."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point; returns the exit code."""
@@ -78,6 +89,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_config import show_config  # noqa: PLC0415
 
         return show_config(options, root, "evolve")
+    if command == "agents":
+        from bench.cli_agents import agents  # noqa: PLC0415
+
+        return agents(options, root, say)
     if command == "certify":
         from evolve.certify import certify_command  # noqa: PLC0415
 
@@ -220,6 +235,16 @@ def _reuse_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _agents_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve agents", _AGENTS, overrides=False, conflicts="resolve")
+    add = parser.add_argument
+    add("action", choices=["install", "list"], help="what to do")
+    add("words", nargs="*", metavar="NAME", help="install: the agents")
+    add("--version", dest="to_version", metavar="V", help="install: another version than the pinned one")
+    add("--with", dest="way", choices=["npm", "pip"], help="install: how it is fetched (default: npm)")
+    return parser
+
+
 def _config_parser() -> argparse.ArgumentParser:
     from bench.cli_config import add_config_arguments  # noqa: PLC0415
 
@@ -238,5 +263,6 @@ _COMMANDS = {
     "topup": _topup_parser,
     "runs": _runs_parser,
     "reuse": _reuse_parser,
+    "agents": _agents_parser,
     "config": _config_parser,
 }

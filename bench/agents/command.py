@@ -11,10 +11,11 @@ from msgspec import Struct
 from bench.agents.contract import ContractParser, session_input
 from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
 from bench.agents.python import interpreter
-from bench.config import AgentConfig
+from bench.config import AgentConfig, ModelConfig
 from bench.digest import digest_bytes, digest_json, digest_tree
 from bench.disk import read_regular
 from bench.errors import AgentError
+from bench.gateway import ModelProtocol
 from bench.sandbox import Layout, ReadOnly
 from bench.suite import MANIFEST, Refused, check_path, shown
 
@@ -88,6 +89,7 @@ class CommandAgent:
     """The adapter of a user's own program."""
 
     name = "command"
+    protocols: tuple[ModelProtocol, ...] = ("anthropic_messages", "openai_responses", "openai_chat")
 
     def __init__(self, options: _Options, root: Path) -> None:
         self._options = options
@@ -115,13 +117,27 @@ class CommandAgent:
         return SessionCommand(
             argv=(*start, *self._options.arguments),
             stdin=session_input(request, layout),
-            environment={},
+            environment=_ways(request),
             mounts=(*python_needs, ReadOnly(self._program, target), *self._mounts),
         )
 
-    def parser(self) -> StreamParser:
+    def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:  # noqa: ARG002 - the protocol of agents
+        """The session contract hands on whatever is asked for."""
+        return None
+
+    def parser(self, request: SessionRequest) -> StreamParser:  # noqa: ARG002 - the protocol of agents
         """The contract's parser."""
         return ContractParser()
+
+
+def _ways(request: SessionRequest) -> dict[str, str]:
+    """Where the usual clients find the model."""
+    if request.way is None:
+        return {}
+    return {
+        **request.way.environment("anthropic_messages"),
+        **request.way.environment("openai_chat"),
+    }
 
 
 def _content(path: Path) -> str:

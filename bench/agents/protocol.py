@@ -1,12 +1,14 @@
 """What the rest of the harness knows of an agent: how to start a session, and how to read its events."""
 
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from bench.config import AgentConfig, SessionKind
+from bench.config import AgentConfig, ModelConfig, SessionKind
+from bench.gateway import ModelProtocol, Way
 from bench.measured import SessionReport
 from bench.sandbox import Layout, Mount
 
@@ -29,7 +31,8 @@ class ToolPlace(Struct, frozen=True, kw_only=True):
 
 class SessionRequest(Struct, frozen=True, kw_only=True):
     """What one session is asked to do. `artifact` is where it leaves its result, `plan`
-    where a work session finds the plan of an earlier one, as seen inside.
+    where a work session finds the plan of an earlier one, as seen inside; `way` leads to the model, null for an
+    agent that calls none.
     """
 
     name: str
@@ -42,15 +45,22 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
     effort: str | None
     model: str | None
     seed: int
+    way: Way | None = None
 
 
 class SessionCommand(Struct, frozen=True, kw_only=True):
-    """How to start the agent for one session: everything but the working copy, home and limits."""
+    """How to start the agent for one session: everything but the working copy and limits.
+
+    `home` holds the files that its home has when it starts, by their paths in it; `stop` is the signal that makes it
+    end and still report what it used.
+    """
 
     argv: tuple[str, ...]
     stdin: bytes
     environment: Mapping[str, str]
     mounts: tuple[Mount, ...]
+    home: Mapping[str, bytes] = {}
+    stop: signal.Signals = signal.SIGTERM
 
 
 class StreamParser(Protocol):
@@ -68,6 +78,8 @@ class StreamParser(Protocol):
 class Agent(Protocol):
     """Drives one coding agent. An adapter holds no state of a session. `sources` are the files and folders that cells
     see as they lie, of which `digest` is one: a run whose cells see another one than it names is stopped.
+
+    `calls_model` makes the harness start it behind the gateway's forwarder; `protocols` are those that it speaks there.
     """
 
     name: str
@@ -77,13 +89,18 @@ class Agent(Protocol):
     calls_model: bool
     skill_root: str
     sources: tuple[Path, ...]
+    protocols: tuple[ModelProtocol, ...]
+
+    def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:
+        """The efforts that it really sends to this model; None for an agent that takes any."""
+        ...
 
     def command(self, request: SessionRequest, layout: Layout) -> SessionCommand:
         """How to start a session."""
         ...
 
-    def parser(self) -> StreamParser:
-        """A fresh parser for one session's stdout."""
+    def parser(self, request: SessionRequest) -> StreamParser:
+        """A fresh parser for the stdout of the session that was asked for."""
         ...
 
 

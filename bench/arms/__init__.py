@@ -2,6 +2,7 @@
 
 from bench.arms.cell import STOP_CAUSES, measure, same_measurement
 from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal, read_sessions
+from bench.arms.line import ModelAccess
 from bench.arms.live import LiveFiles, Shown
 from bench.arms.looking import Look
 from bench.arms.model import Cell, Turn
@@ -22,6 +23,7 @@ __all__ = [
     "Journal",
     "LiveFiles",
     "Look",
+    "ModelAccess",
     "Place",
     "SessionEnded",
     "SessionMemory",

@@ -18,7 +18,7 @@ from bench.arms.model import Cell
 from bench.digest import canonical_json
 from bench.errors import RunError
 from bench.line_file import LineFile, complete_lines, cut_torn_line
-from bench.measured import End, SessionReport
+from bench.measured import Charged, End, SessionReport
 from bench.results import Artifact, Provenance, Row
 
 SCHEMA_VERSION = 1
@@ -61,6 +61,8 @@ class SessionEnded(Struct, frozen=True, kw_only=True, tag="session", tag_field="
     state: Artifact | None
     restorable: bool
     provenance: Provenance
+    charged: Charged | None = None
+    requests: Artifact | None = None
 
     @property
     def cell(self) -> CellKey:

@@ -39,7 +39,33 @@ def judge_session(session: Session, kind: SessionKind) -> Finding | None:
 
     An agent that ran into its own limits has failed the task: that is measured. A broken process is not.
     """
-    return _judge_process(session) or _judge_report(session) or _judge_plan(session, kind)
+    return (
+        _judge_model(session)
+        or _judge_process(session)
+        or _judge_report(session)
+        or _judge_plan(session, kind)
+    )
+
+
+def _judge_model(session: Session) -> Finding | None:
+    """What the gateway saw comes before what became of the agent by it. An agent that got over it has completed;
+    one whose budget ended has not, whatever it says.
+    """
+    fault, end = session.fault, session.result.end
+    if fault is None or end in (End.CANCELLED, End.SPAWN_FAILED):
+        return None
+    said = f"session {session.name}: {fault.detail}"
+    if fault.kind == "budget":
+        return Finding("stopped", "budget-exhausted", said)
+    if end is End.EXITED and session.report.status == "completed":
+        return None
+    match fault.kind:
+        case "provider":
+            return Finding("failed", "provider-error", said)
+        case "too-many":
+            return Finding("measured", "agent-gave-up", said)
+        case _:
+            return None if session.report.status == "gave_up" else Finding("failed", "session-error", said)
 
 
 def _judge_process(session: Session) -> Finding | None:

@@ -1,9 +1,11 @@
 """A cell and a session as data."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from bench.config import Role
-from bench.measured import ProcessResult, SessionReport
+from bench.measured import Charged, ProcessResult, SessionReport
 
 LARGEST_ARTIFACT = 256 * 1024
 
@@ -38,9 +40,16 @@ class Turn(Struct, frozen=True, kw_only=True):
     again: bool = False
 
 
+class ModelFault(Struct, frozen=True):
+    """What stood between a session and its model: its budget, the provider, or the agent's own requests."""
+
+    kind: Literal["budget", "provider", "too-many", "request"]
+    detail: str
+
+
 class Session(Struct, frozen=True, kw_only=True):
     """What one session left: how its process ended, what its stream says, its artifact's bytes, if any, and how
-    many processes it left running.
+    many processes it left running; of one that called a model, what was charged and what went wrong.
     """
 
     name: str
@@ -48,3 +57,5 @@ class Session(Struct, frozen=True, kw_only=True):
     report: SessionReport
     artifact: bytes | None
     survivors: int = 0
+    charged: Charged | None = None
+    fault: ModelFault | None = None

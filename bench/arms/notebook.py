@@ -131,6 +131,9 @@ class Measurement:
             score=self._score(finding),
             usage=sum_usage(list(usages.values())) if usages else Usage(),
             sessions=usages,
+            reported={
+                each.name: each.report.reported for each in self.sessions if each.report.reported is not None
+            },
             timings=self._timings(),
             change=self._change_summary(),
             artifacts=self.artifacts,

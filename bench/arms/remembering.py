@@ -69,6 +69,7 @@ class Stored(Struct, frozen=True):
     artifact: Artifact | None
     state: Artifact | None = None
     restorable: bool = True
+    requests: Artifact | None = None
 
 
 def session_ended(
@@ -98,6 +99,8 @@ def session_ended(
         state=stored.state,
         restorable=stored.restorable,
         provenance=begun.provenance,
+        charged=session.charged,
+        requests=stored.requests,
     )
 
 
@@ -118,6 +121,7 @@ def remembered_session(entry: SessionEnded, store: ObjectStore) -> Session:
         report=entry.report,
         artifact=store.get(entry.artifact.digest) if entry.artifact else None,
         survivors=entry.survivors,
+        charged=entry.charged,
     )
 
 
@@ -136,4 +140,4 @@ def use_of(session: Session | None, seconds: float) -> SessionUse:
     if session is None:
         return SessionUse(usage=Usage(), complete=False, seconds=seconds)
     ended = session.result.end is End.EXITED and session.report.status != "error"
-    return SessionUse(usage=session.report.usage, complete=ended, seconds=seconds)
+    return SessionUse(usage=session.report.usage, complete=ended, seconds=seconds, charged=session.charged)

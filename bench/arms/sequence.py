@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.arms.journal import SessionEnded
 from bench.arms.judge import Finding, judge_session
+from bench.arms.line import Owner, open_line
 from bench.arms.model import Session
 from bench.arms.notebook import Measurement
 from bench.arms.places import Place, make_place, renew
@@ -20,13 +21,13 @@ from bench.arms.remembering import (
     session_ended,
     use_of,
 )
-from bench.arms.session import run_session
+from bench.arms.session import Grant, run_session
 from bench.cancellation import Cancellation
 from bench.config import SessionSpec
 from bench.measured import End
 from bench.results import Artifact
 from bench.skills import placed_files
-from bench.spend import Stop
+from bench.spend import Allowance, Stop
 from bench.workspace import Template, WorkingCopy, outside_boundary
 
 EVERYTHING = ("**",)  # a boundary that nothing is outside of
@@ -123,6 +124,8 @@ def _take_up(record: Measurement, grounds: Grounds, entry: SessionEnded, spec: S
     record.started_at = min(record.started_at, entry.started_at)
     record.spent("sessions", entry.seconds)
     record.artifacts[f"transcript-{entry.name}"] = entry.transcript
+    if entry.requests is not None:
+        record.artifacts[f"requests-{entry.name}"] = entry.requests
     if entry.artifact is not None:
         record.artifacts[f"{spec.kind}-{entry.name}"] = entry.artifact
     if entry.finding is not None:
@@ -143,10 +146,10 @@ def _run(
     try:
         started = datetime.now(UTC)
         with record.timed("sessions"):
-            ran = run_session(
-                record.bench, record.arm, record.task, place, named, allowance.seconds, cancellation
-            )
+            ran, requests = _drive(record, place, named, allowance, cancellation)
         record.sessions.append(ran)
+        if requests is not None:
+            record.keep(f"requests-{name}", requests)
         record.work_went_on()
         finding = _write_down(record, place, named[1], ran, started, cut=allowance.clamped)
     finally:  # once it is in the journal: what is settled is never paid again
@@ -155,6 +158,25 @@ def _run(
     if finding is None:
         _hand_on(grounds, ran, named[1])
     return finding
+
+
+def _drive(
+    record: Measurement,
+    place: Place,
+    named: tuple[str, SessionSpec],
+    allowance: Allowance,
+    cancellation: Cancellation,
+) -> tuple[Session, bytes | None]:
+    """Run the session, with its way to the model if it has one; and the log of its requests."""
+    bench, arm, task = record.bench, record.arm, record.task
+    if bench.model is None:
+        grant = Grant(seconds=allowance.seconds)
+        return run_session(bench, arm, task, place, named, grant, cancellation), None
+    owner = Owner(cell=record.cell.name, task=task.id, session=named[0])
+    with open_line(bench.model, owner, place.folder, place.layout, allowance.ceiling) as line:
+        grant = Grant(seconds=allowance.seconds, way=line.way)
+        ran = run_session(bench, arm, task, place, named, grant, cancellation)
+    return line.measured(ran)
 
 
 def _write_down(
@@ -175,7 +197,7 @@ def _write_down(
         state = keep_state(record.bench.store, place, record.changed(place.copy)) if needed else (None, True)
         depends = record.depends_on()
         begun = Begun(turn=record.turn, at=started, provenance=depends)
-        stored = Stored(transcript, left, *state)
+        stored = Stored(transcript, left, *state, record.artifacts.get(f"requests-{session.name}"))
         record.bench.journal.write(session_ended(begun, session, stored, finding, record.bench.redactor))
     return finding
 

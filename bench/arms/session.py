@@ -4,7 +4,10 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from bench.agents import SessionRequest, SkillPlace
 from bench.arms.model import LARGEST_ARTIFACT, Session
@@ -14,6 +17,7 @@ from bench.arms.workbench import Arm, Workbench
 from bench.cancellation import Cancellation
 from bench.config import Config, SessionSpec
 from bench.environments import SYSTEM_PATH, EnvironmentSource, OpenedEnvironment
+from bench.gateway import Way
 from bench.measured import End
 from bench.sandbox import Command, Layout, Limits, Mount, ReadOnly, Writable
 from bench.scoring import CheckPlace
@@ -43,24 +47,39 @@ _SURVIVORS = re.compile(rb"^processes: (\d{1,6})$", re.MULTILINE)
 ARTIFACT_NAMES = {"review": "review.json", "plan": "plan.md", "work": "notes.md"}
 
 
+class Grant(Struct, frozen=True, kw_only=True):
+    """What a session gets: the seconds that it may take, and the way to its model, if it calls one."""
+
+    seconds: float
+    way: Way | None = None
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """What goes before the agent's command line."""
+        return self.way.prefix if self.way else ()
+
+
 def run_session(
     bench: Workbench,
     arm: Arm,
     task: Task,
     place: Place,
     session: tuple[str, SessionSpec],
-    seconds: float,
+    grant: Grant,
     cancellation: Cancellation,
 ) -> Session:
     """Run one session to its end, whatever that is; SandboxError if it could not be confined."""
     name, spec = session
     tools = open_tools(bench, arm, task, place.layout)
     opened = bench.environments.open(task.environment)
-    started = bench.agent.command(_request(bench, arm, task, place, session, tools), place.layout)
-    parser = bench.agent.parser()
+    request = structs.replace(_request(bench, arm, task, place, session, tools), way=grant.way)
+    started = bench.agent.command(request, place.layout)
+    write_home(place.folder / "home", started.home)
+    parser = bench.agent.parser(request)
+    argv = (*grant.prefix, *started.argv)
     result = bench.sandbox.run(
         Command(
-            argv=counting(started.argv) if place.layout.contained and spec.kind == "work" else started.argv,
+            argv=counting(argv) if place.layout.contained and spec.kind == "work" else argv,
             stdin=started.stdin,
             directory=place.layout.workspace,
             environment=confined_environment(place.layout, opened) | dict(started.environment),
@@ -69,10 +88,12 @@ def run_session(
                 *opened.mounts,
                 *(mount for tool in tools for mount in tool.mounts),
                 *started.mounts,
+                *(grant.way.mounts if grant.way else ()),
             ),
-            seconds=seconds,
+            seconds=grant.seconds,
             limits=limits_of(bench.config),
             keep=TRANSCRIPT_BYTES // 2,
+            stop=started.stop,
         ),
         cancellation,
         parser.feed,
@@ -86,6 +107,14 @@ def run_session(
         artifact=left,
         survivors=survivors(result.stderr.head + result.stderr.tail),
     )
+
+
+def write_home(home: Path, files: Mapping[str, bytes]) -> None:
+    """Put the files that an agent's home begins with into it."""
+    for name, content in files.items():
+        path = home / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def counting(argv: tuple[str, ...]) -> tuple[str, ...]:

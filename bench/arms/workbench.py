@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bench.agents import Agent
 from bench.arms.journal import CellEnded, SessionEnded
+from bench.arms.line import ModelAccess
 from bench.arms.live import Unwatched, Watch
 from bench.arms.model import Cell
 from bench.config import ArmSpec, Config
@@ -58,8 +59,9 @@ class Arm(Struct, frozen=True, kw_only=True):
 class Workbench(Struct, frozen=True, kw_only=True):
     """The sandbox, the agent, the tasks and arms, and where results go. `harness` digests this program itself.
 
-    `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session.
-    `live` looks at what cells see as it lies in the project.
+    `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session;
+    `live` looks at what cells see as it lies in the project. `model` is null where no gateway leads to a model, or
+    where nothing is measured.
     """
 
     config: Config
@@ -81,3 +83,4 @@ class Workbench(Struct, frozen=True, kw_only=True):
     cpu: threading.Semaphore
     purse: Purse
     live: Watch = Unwatched()
+    model: ModelAccess | None = None

@@ -32,10 +32,25 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class ModelConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which model the agent calls; `id` is null for an agent that calls none."""
+    """Which model the agent calls, and what the gateway asks for it; `id` is null for an agent that calls none.
+
+    `upstream` is null where no gateway leads to it. `key` names an environment variable, as secret://env/NAME;
+    `efforts` are those that the provider honours, null if nobody knows; `context` and `max_output` are in tokens.
+    """
 
     name: str
     id: str | None
+    provider: str | None = None
+    upstream: Literal["anthropic", "openai", "openai_compatible", "scripted", "replay"] | None = None
+    base_url: str | None = None
+    key: str | None = None
+    script: str | None = None
+    cassettes: str | None = None
+    record: bool = True
+    requests_per_minute: float | None = None
+    efforts: tuple[str, ...] | None = None
+    context: int | None = None
+    max_output: int | None = None
 
 
 class SessionSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

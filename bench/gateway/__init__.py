@@ -16,6 +16,7 @@ from bench.gateway.model import (
     UpstreamKind,
     sum_tokens,
 )
+from bench.gateway.opening import resolved_key
 from bench.gateway.purse import Hold, Purse, Refused, UnlimitedPurse
 from bench.gateway.script import Script, read_script
 
@@ -46,6 +47,7 @@ __all__ = [
     "Way",
     "open_gateway",
     "read_script",
+    "resolved_key",
     "sum_tokens",
     "way_to",
 ]

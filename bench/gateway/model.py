@@ -127,6 +127,7 @@ class RequestRecord(Struct, frozen=True, kw_only=True):
     ceiling: Ceiling | None = None
     settled: Literal["actual", "ceiling", "nothing"] | None = None
     first_byte_ms: float | None = None
+    last_byte_ms: float | None = None
     ms: float
     bytes_in: int
     bytes_out: int

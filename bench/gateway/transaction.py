@@ -101,6 +101,7 @@ class Transaction:
         self._reader: AnswerReader | None = None
         self._tape: Tape | None = None
         self._written = 0
+        self._last_byte: float | None = None
 
     async def run(self) -> RequestRecord:
         """Answer the request. Never raises but for cancellation."""
@@ -228,6 +229,7 @@ class Transaction:
         beginning = b""
         async for chunk in answer.chunks:
             self._reader.feed(chunk)
+            self._last_byte = self._elapsed()
             if self._tape is not None:
                 self._tape.add(chunk)
             if answer.status >= _FIRST_ERROR and len(beginning) < _SHOWN_ERROR:
@@ -281,7 +283,9 @@ class Transaction:
             self._settle(settle_broken(protocol, reading, sent=self._sent))
         if self._tape is not None:
             self._tape.close(left=self._record.cause in ("client-left", "stopped"))
-        self._record = structs.replace(self._record, ms=self._elapsed(), bytes_out=self._written)
+        self._record = structs.replace(
+            self._record, ms=self._elapsed(), bytes_out=self._written, last_byte_ms=self._last_byte
+        )
 
     def _settle(self, settlement: Settlement) -> None:
         if self._hold is not None:

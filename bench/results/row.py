@@ -157,7 +157,8 @@ class Reused(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """The record of one cell. Unknown fields are refused on writing and kept out of sight on reading.
+    """The record of one cell. Unknown fields are refused on writing and kept out of sight on reading. `reported` is
+    what the agent says that its sessions used, where the gateway measured something else.
 
     ValueError for a score of something that was not measured, and for a time without an offset.
     """
@@ -175,6 +176,7 @@ class Row(Struct, frozen=True, kw_only=True):
     started_at: Annotated[datetime, Meta(tz=True)]
     finished_at: Annotated[datetime, Meta(tz=True)]
     reuse: Reused | None = None
+    reported: dict[str, Usage] = {}
 
     def __post_init__(self) -> None:
         if self.score is not None and self.outcome.status != "measured":

@@ -104,7 +104,7 @@ class Bubblewrap:
         with (
             self._limiter.begin(command.limits, spare=_NEEDED_PROCESSES) as confinement,
             Descriptors() as descriptors,
-            closing(Namespace(descriptors)) as namespace,
+            closing(Namespace(descriptors, command.stop)) as namespace,
         ):
             launch = self._launch(command, descriptors, namespace)
             modes = self._devices

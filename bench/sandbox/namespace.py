@@ -28,7 +28,8 @@ class Status(Struct, frozen=True, rename="kebab"):
 class Namespace:
     """The tree of one bubblewrap process. It waits, with nothing of the command started, until `enter`."""
 
-    def __init__(self, descriptors: Descriptors) -> None:
+    def __init__(self, descriptors: Descriptors, stop: signal.Signals = signal.SIGTERM) -> None:
+        self._stop = stop
         self._status, self.status_end = descriptors.from_child()
         self._gate, self.gate_end = descriptors.to_child()
         self._descriptors = descriptors
@@ -51,10 +52,10 @@ class Namespace:
         self._descriptors.send(self._gate, b"x")
 
     def ask(self) -> None:
-        """Send SIGTERM to the command's group; its first process, whose group it is, ignores that from outside."""
+        """Send the stop signal to the command's group; its first process, whose group it is, ignores that from outside."""
         if self._first_pid is not None:
             with suppress(ProcessLookupError):
-                os.killpg(self._first_pid, signal.SIGTERM)
+                os.killpg(self._first_pid, self._stop)
 
     def kill(self) -> None:
         """Kill the first process, and with it the namespace; bubblewrap then reaps it and ends by itself."""

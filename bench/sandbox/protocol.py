@@ -1,5 +1,6 @@
 """What the rest of the harness knows of a sandbox: one command in, one typed result out."""
 
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -59,7 +60,8 @@ class Limits(Struct, frozen=True):
 class Command(Struct, frozen=True, kw_only=True):
     """One command to confine. It gets `environment`, PWD and nothing else. `seconds` is its wall-clock limit;
     `keep` how many bytes of the head and of the tail of each output stream are kept; `most_output` how many
-    both streams together may hold before it is stopped. `inherit` are descriptors of ours that it keeps.
+    both streams together may hold before it is stopped. `inherit` are descriptors of ours that it keeps; `stop` is
+    the signal that asks it to end, a moment before it is killed.
     """
 
     argv: tuple[str, ...]
@@ -72,6 +74,7 @@ class Command(Struct, frozen=True, kw_only=True):
     keep: int = 32 * 1024
     most_output: int = 64 * 1024 * 1024
     inherit: tuple[int, ...] = ()
+    stop: signal.Signals = signal.SIGTERM
 
 
 class Layout(Struct, frozen=True):

@@ -30,7 +30,7 @@ from bench.spend.model import (
     shown,
 )
 from bench.spend.price_files import read_prices
-from bench.spend.prices import Price, PriceTable, cost_of, tokens_of
+from bench.spend.prices import Price, PriceTable, cost_of, rates_of, tokens_of
 from bench.spend.purse import Allowance, OpenPurse, Purse, Rules, Spending
 from bench.spend.schema import spend_schema
 from bench.spend.terms import (
@@ -96,6 +96,7 @@ __all__ = [
     "make_terms",
     "picodollar_cap",
     "picodollars",
+    "rates_of",
     "read_journal",
     "read_ledger",
     "read_prices",

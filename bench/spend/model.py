@@ -12,7 +12,7 @@ PICODOLLARS = 10**12
 SCHEMA_VERSION = 1
 
 Unit = Literal["usd", "cells", "sessions", "tokens"]
-Basis = Literal["none", "declared", "agent", "prices", "unpriced", "ceiling", "unknown"]
+Basis = Literal["none", "declared", "agent", "gateway", "prices", "unpriced", "ceiling", "unknown"]
 
 
 class Amounts(Struct, frozen=True, kw_only=True):

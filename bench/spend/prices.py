@@ -88,6 +88,18 @@ def tokens_of(usage: Usage, price: Price | None = None) -> int | None:
     return total
 
 
+def rates_of(price: Price) -> dict[str, int | None]:
+    """The prices in picodollars per token, by the kinds of tokens that the gateway counts."""
+    kinds = {
+        "input": price.input,
+        "output": price.output,
+        "cache_read": price.cache_read,
+        "cache_write": price.cache_write,
+        "cache_write_hour": price.cache_write_1h,
+    }
+    return {kind: None if rate is None else per_token(rate) for kind, rate in kinds.items()}
+
+
 def per_token(rate: Decimal) -> int:
     """A price in picodollars per token. ValueError for one with more than six decimals."""
     exact = rate * PER_TOKEN

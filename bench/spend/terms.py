@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bench.config import BudgetConfig
 from bench.errors import ConfigError
-from bench.measured import Usage
+from bench.measured import Charged, Usage
 from bench.spend.ledger import Caps
 from bench.spend.model import (
     Amounts,
@@ -51,12 +51,13 @@ class Ceiling(Struct, frozen=True, kw_only=True):
 
 class SessionUse(Struct, frozen=True, kw_only=True):
     """What a session left to count. `complete` is false for one that was killed, timed out or broke: its usage may
-    lack the last requests.
+    lack the last requests. `charged` is what the gateway charged, which is the whole, however it ended.
     """
 
     usage: Usage
     complete: bool
     seconds: float
+    charged: Charged | None = None
 
 
 def make_terms(budget: BudgetConfig, *, calls_model: bool, model: str | None, price: Price | None) -> Terms:
@@ -121,6 +122,8 @@ def _cost(terms: Terms, ceiling: Ceiling, use: SessionUse) -> tuple[int | None, 
     reported = None if use.usage.cost_usd is None else picodollars(use.usage.cost_usd)
     if not terms.calls_model:
         return reported or 0, "agent" if reported else "declared"
+    if use.charged is not None and use.charged.picodollars is not None:
+        return use.charged.picodollars, "gateway"
     if terms.price is None and terms.unpriced is not None:
         return max(terms.unpriced, reported or 0), "unpriced"
     computed = None if terms.price is None else cost_of(terms.price, use.usage)
@@ -134,6 +137,8 @@ def _tokens(terms: Terms, ceiling: Ceiling, use: SessionUse) -> int | None:
     known = tokens_of(use.usage, terms.price)
     if not terms.calls_model:
         return known or 0
+    if use.charged is not None:
+        return use.charged.tokens
     return known if known is not None and use.complete else _unmeasured(ceiling.tokens, known)[0]
 
 

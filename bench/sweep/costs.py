@@ -65,7 +65,7 @@ def expect_costs(ground: Ground, cells: Sequence[Cell]) -> Costs:
     rows = earlier_rows(ground.root, agent=ground.agent.name, model=config.model.id, effort=config.effort)
     kinds = [(cell.task, cell.arm) for cell in cells for _ in range(1 + cell.twice)]
     return Costs(
-        free=not ground.agent.calls_model,
+        free=ground.free,
         usd=expect(kinds, rows, cost),
         seconds=expect(kinds, rows, seconds),
         workers=config.workers,
@@ -77,7 +77,7 @@ def expect_costs(ground: Ground, cells: Sequence[Cell]) -> Costs:
 def _at_most(ground: Ground, cells: int) -> float | None:
     """The least of what the run's limit and those of its cells allow."""
     budget, config = ground.config.budget, ground.config
-    if not ground.agent.calls_model:
+    if ground.free:
         return 0.0
     attempts = cells * (1 + config.retries) * config.generations
     by_cell = None if budget.cell.usd is None else attempts * budget.cell.usd

@@ -11,7 +11,15 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from bench.agents import Agent, create_agent
-from bench.arms import Arm, LiveFiles, SessionMemory, TemplateSource, Workbench, check_tools
+from bench.arms import (
+    Arm,
+    LiveFiles,
+    ModelAccess,
+    SessionMemory,
+    TemplateSource,
+    Workbench,
+    check_tools,
+)
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import digest_json
@@ -30,6 +38,7 @@ from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
 from bench.sweep.live_files import shown_files, tools_digest
 from bench.sweep.model import Declared, Plan, Proposed, Sealed
+from bench.sweep.modelling import check_model, is_local, measured_with, open_model
 from bench.sweep.paying import Means, is_paid, open_spending, read_means
 from bench.sweep.plan import make_plan
 from bench.sweep.scratch import open_scratch
@@ -40,6 +49,7 @@ from bench.sweep.workshop import Workshop
 from bench.watch import Watcher
 from bench.workspace import Workspaces, choose_workspaces
 
+CASSETTES = "cassettes"
 SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ssl", "/etc/alternatives")
 
 
@@ -74,9 +84,21 @@ class Ground(Struct, frozen=True, kw_only=True):
     @property
     def measured_model(self) -> str | None:
         """The name under which verdicts say what was measured; null for a model that nobody pinned."""
-        if self.agent.calls_model:
-            return self.config.model.id
-        return self.agent_name
+        model = self.config.model
+        if not self.agent.calls_model:
+            return self.agent_name
+        return f"{model.id} ({model.upstream})" if is_local(model) else model.id
+
+    @property
+    def free(self) -> bool:
+        """Whether its sessions cost nobody anything: no model is called, or answers come from a file."""
+        return not self.agent.calls_model or is_local(self.config.model)
+
+    @contextmanager
+    def model(self, record: Path | None) -> Iterator[ModelAccess | None]:
+        """The way to the model while the block lasts; what passes is recorded in the folder `record`."""
+        with open_model(self.config, self.agent, self.root, self.means.prices, record) as access:
+            yield access
 
     def roles(self, arms: Sequence[str]) -> dict[str, Role]:
         """The roles of these arms, in their order."""
@@ -99,6 +121,7 @@ def open_ground(
         check_tools(name, spec, root)
     agent = create_agent(config.agent, root)
     means = read_means(config, agent, root, config_dirs)
+    key = check_model(config, agent, root, means.prices)
     prompts = _prompts(config, root, config_dirs)
     sandbox = _usable_sandbox(config, agent)
     if sandbox.contains:
@@ -132,7 +155,7 @@ def open_ground(
             workspaces=workshop.workspaces,
             templates=TaskTemplates(workshop),
             environments=environments,
-            redactor=Redactor(()),
+            redactor=Redactor((key,)),
             scratch=scratch,
             harness=read_harness((("agents", config.agent.name), ("sandboxes", config.sandbox.name))),
             began=began,
@@ -270,7 +293,7 @@ def _dependent_configuration(config: Config, spec: ArmSpec, root: Path) -> str:
     parts = [
         spec,
         config.agent,
-        config.model,
+        measured_with(config.model, root),
         config.effort,
         config.timeout,
         config.seed,
@@ -316,12 +339,15 @@ def sweep_on(
     standing, journal = read_standing(folder, digest_json(sealed.plan), paying=paying)
     paid = (sealed.plan.generation, standing.sessions())
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
-    bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
-    (
-        folder / "results.jsonl"
-    ).touch()  # also where no cell begins: what reads a sweep finds that it has no row
-    with closing(journal), closing(RowFile(folder / "results.jsonl")) as rows:
-        result = run_sweep(bench, sealed, rows, watcher, cancellation, standing)
+    # also where no cell begins: what reads a sweep finds that it has no row
+    (folder / "results.jsonl").touch()
+    with (
+        closing(journal),
+        closing(RowFile(folder / "results.jsonl")) as rows,
+        ground.model(folder / CASSETTES) as model,
+    ):
+        bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
+        result = run_sweep(structs.replace(bench, model=model), sealed, rows, watcher, cancellation, standing)
     judged = judge_canaries(folder, sealed, result, watcher, deterministic=ground.agent.deterministic)
     return structs.replace(judged, account=spending.account())
 

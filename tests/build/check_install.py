@@ -20,6 +20,7 @@ NEEDED = (
     "bench/starter/project/.claude/skills/code-review/SKILL.md",
     "bench/starter/project/suites/starter/suite.yaml",
     "bench/agents/rulebook/program/__main__.py",
+    "bench/agents/installed/pinned/pins.json",
     "bench/py.typed",
     "evolve/py.typed",
 )

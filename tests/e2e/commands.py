@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,14 @@ def environment(**more: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8", **more}
 
 
-def run(command: str, *arguments: str, folder: Path, timeout: float = 120) -> Done:
-    """Run `evolve` or `bench` in `folder`, without a terminal and with an empty stdin."""
+def run(
+    command: str, *arguments: str, folder: Path, timeout: float = 120, more: Mapping[str, str] | None = None
+) -> Done:
+    """Run `evolve` or `bench` in `folder`, without a terminal and with an empty stdin; `more` are variables."""
     done = subprocess.run(
         [str(SCRIPTS / command), *arguments],
         cwd=folder,
-        env=environment(),
+        env=environment(**(more or {})),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

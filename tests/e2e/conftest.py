@@ -1,10 +1,13 @@
-"""Every test of this folder drives the real commands."""
+"""Every test of this folder drives the real commands; those that drive a real agent say so at the end."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.e2e.commands import run, starter_root
+from tests.e2e.real_agents import PROPERTY, Driven, driven_lines
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,3 +23,18 @@ def project(tmp_path: Path) -> Path:
     assert run("evolve", "--cfg", "job", folder=tmp_path).code == 0
     assert starter_root(tmp_path).is_dir()
     return tmp_path
+
+
+@pytest.fixture
+def drove(request: pytest.FixtureRequest) -> Callable[[Driven], None]:
+    """Say what a test did with a real agent, for the table at the end."""
+    return lambda driven: request.node.user_properties.append((PROPERTY, msgspec.to_builtins(driven)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [each for kind in ("passed", "failed") for each in terminalreporter.getreports(kind)]
+    properties = [each for report in reports if report.when == "call" for each in report.user_properties]
+    driven = [msgspec.convert(value, Driven) for name, value in properties if name == PROPERTY]
+    terminalreporter.section("real agents")
+    for line in driven_lines(driven):
+        terminalreporter.write_line(line)

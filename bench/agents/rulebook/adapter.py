@@ -9,9 +9,10 @@ from bench import __version__
 from bench.agents.contract import ContractParser, session_input
 from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
 from bench.agents.python import interpreter
-from bench.config import AgentConfig
+from bench.config import AgentConfig, ModelConfig
 from bench.digest import digest_bytes, digest_json, digest_tree
 from bench.errors import AgentError
+from bench.gateway import ModelProtocol
 from bench.sandbox import Layout, ReadOnly
 
 PROGRAM = Path(__file__).parent / "program"
@@ -41,6 +42,7 @@ class Rulebook:
     deterministic = True
     calls_model = False
     skill_root = ".claude/skills"
+    protocols: tuple[ModelProtocol, ...] = ()
 
     def __init__(self, ast_grep: Path) -> None:
         self._ast_grep = ast_grep
@@ -62,7 +64,11 @@ class Rulebook:
             mounts=(*mounts, ReadOnly(PROGRAM, program), ReadOnly(self._ast_grep, ast_grep)),
         )  # fmt: skip
 
-    def parser(self) -> StreamParser:
+    def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:  # noqa: ARG002 - the protocol of agents
+        """It has no model."""
+        return ()
+
+    def parser(self, request: SessionRequest) -> StreamParser:  # noqa: ARG002 - the protocol of agents
         """The contract's parser."""
         return ContractParser()
 

@@ -69,7 +69,7 @@ def test_what_it_starts_follows_the_contract_and_its_own_parser_reads_it(program
     command = agent.command(REQUEST, HOST)
     done = subprocess.run(command.argv, input=command.stdin, capture_output=True, env={}, check=True)
 
-    parser = agent.parser()
+    parser = agent.parser(REQUEST)
     parser.feed(done.stdout)
 
     assert parser.close(done.returncode).status == "completed"

@@ -11,6 +11,11 @@ from msgspec import Struct
 from bench.config import Composed, Config, load_config
 from bench.errors import ConfigError
 
+# what an option file of a model says when no gateway leads to it
+NO_WAY = (
+    "provider: null\nupstream: null\nbase_url: null\nkey: null\nscript: null\ncassettes: null\nrecord: true\n"
+    "requests_per_minute: null\nefforts: null\ncontext: null\nmax_output: null\n"
+)
 Command = Literal["evolve", "bench"]
 
 

@@ -4,15 +4,15 @@ import threading
 from pathlib import Path
 
 import pytest
-from config_project import Project
+from config_project import NO_WAY, Project
 
 from bench.config import DerivedTool, FolderTool, ServerTool, load_config
 
-HAIKU = """
-    # A small model.
-    name: haiku
-    id: small-20251001
-    """
+HAIKU = """\
+# A small model.
+name: haiku
+id: small-20251001
+"""
 WEEKLY = """
     # @package _global_
     # Every week.
@@ -25,7 +25,7 @@ WEEKLY = """
 
 
 def test_an_experiment_beats_config_yaml_and_the_command_line_beats_both(project: Project) -> None:
-    project.option("model/haiku.yaml", HAIKU).option("experiment/own.yaml", WEEKLY)
+    project.option("model/haiku.yaml", HAIKU + NO_WAY).option("experiment/own.yaml", WEEKLY)
     default, chosen = project.config(), project.config("experiment=own")
     assert (default.repeats, default.model.name) == (3, "none")
     assert (chosen.name, chosen.repeats, chosen.model.name) == ("weekly-run", 7, "haiku")
@@ -36,8 +36,8 @@ def test_an_experiment_beats_config_yaml_and_the_command_line_beats_both(project
 def test_defaults_of_evolve_toml_are_beaten_by_an_experiment_and_by_the_command_line(
     project: Project,
 ) -> None:
-    project.option("model/haiku.yaml", HAIKU).option("experiment/own.yaml", WEEKLY)
-    project.option("model/large.yaml", "# Large.\nname: large\nid: large-20251001\n")
+    project.option("model/haiku.yaml", HAIKU + NO_WAY).option("experiment/own.yaml", WEEKLY)
+    project.option("model/large.yaml", "# Large.\nname: large\nid: large-20251001\n" + NO_WAY)
     project.marker('defaults = {model = "large"}')
     assert project.config().model.name == "large"
     assert project.config("experiment=own").model.name == "haiku"
@@ -99,7 +99,7 @@ def test_a_built_in_file_that_includes_others_can_be_extended_too(project: Proje
 
 
 def test_a_project_file_that_replaces_a_built_in_one_is_announced(project: Project) -> None:
-    project.option("model/none.yaml", "# Mine.\nname: mine\nid: null\n")
+    project.option("model/none.yaml", "# Mine.\nname: mine\nid: null\n" + NO_WAY)
     config, composed = project.load()
     assert config.model.name == "mine"
     assert [each.line() for each in composed.shadowed] == [
@@ -116,25 +116,25 @@ def test_nothing_is_announced_about_a_file_that_takes_no_part(project: Project) 
 def test_folders_of_the_command_line_win_the_first_of_them_over_the_rest(
     project: Project, tmp_path: Path
 ) -> None:
-    project.option("model/none.yaml", "# Project's.\nname: project\nid: null\n")
+    project.option("model/none.yaml", "# Project's.\nname: project\nid: null\n" + NO_WAY)
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
         (folder / "model").mkdir(parents=True)
-        (folder / "model" / "none.yaml").write_text(f"# Given.\nname: {folder.name}\nid: null\n")
+        (folder / "model" / "none.yaml").write_text(f"# Given.\nname: {folder.name}\nid: null\n" + NO_WAY)
     assert project.load(config_dirs=folders)[0].model.name == "first"
     assert project.load(config_dirs=folders[1:])[0].model.name == "second"
 
 
 def test_a_folder_that_is_given_wins_even_if_it_is_the_projects_own(project: Project, tmp_path: Path) -> None:
-    project.option("model/none.yaml", "# Project's.\nname: project\nid: null\n")
+    project.option("model/none.yaml", "# Project's.\nname: project\nid: null\n" + NO_WAY)
     (tmp_path / "given/model").mkdir(parents=True)
-    (tmp_path / "given/model/none.yaml").write_text("# Given.\nname: given\nid: null\n")
+    (tmp_path / "given/model/none.yaml").write_text("# Given.\nname: given\nid: null\n" + NO_WAY)
     folders = [project.root / "conf", tmp_path / "given"]
     assert project.load(config_dirs=folders)[0].model.name == "project"
 
 
 def test_an_option_may_lie_in_a_folder_of_its_group(project: Project) -> None:
-    composed = project.option("model/vendor/small.yaml", HAIKU).composed("model=vendor/small")
+    composed = project.option("model/vendor/small.yaml", HAIKU + NO_WAY).composed("model=vendor/small")
     assert composed.choices["model"] == "vendor/small"
     assert composed.sources["model"] == "conf/model/vendor/small.yaml"
 

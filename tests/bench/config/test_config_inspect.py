@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from config_project import Project
+from config_project import NO_WAY, Project
 
 from bench.config import conf_folder, explain, resolved_yaml, tree, which
 from bench.errors import ConfigError
@@ -17,7 +17,7 @@ def refusal(project: Project, key: str) -> str:
 
 
 def test_which_names_the_file_that_wins_and_those_it_hides(project: Project) -> None:
-    project.option("model/none.yaml", "# Mine.\nname: mine\nid: null\n")
+    project.option("model/none.yaml", "# Mine.\nname: mine\nid: null\n" + NO_WAY)
     own, built_in = project.root / "conf/model/none.yaml", conf_folder() / "model/none.yaml"
     assert which("model/none", project.root) == f"{own}  (project)\n  hides {built_in}  (built-in)"
     assert which("model/none", None) == f"{built_in}  (built-in)"
@@ -38,7 +38,7 @@ def test_which_suggests_the_nearest_option(project: Project) -> None:
 
 
 def test_the_tree_ends_with_what_is_hidden(project: Project) -> None:
-    project.option("model/none.yaml", "# Mine.\nname: mine\nid: null\n")
+    project.option("model/none.yaml", "# Mine.\nname: mine\nid: null\n" + NO_WAY)
     assert tree(project.composed()).endswith("\nconf/model/none.yaml replaces built-in model/none.yaml")
 
 
