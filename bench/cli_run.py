@@ -25,6 +25,7 @@ from bench.text import printable
 from bench.watch import Watchers, open_watcher
 
 MOST_NAMED = 3
+_IDLE = "no arm works on their kind"
 
 
 class Loaded(Struct, frozen=True):
@@ -61,10 +62,15 @@ def announce(loaded: Loaded, ground: Ground, say: Callable[[str], None]) -> None
         say(f"note: {WITHOUT_CONTAINMENT}")
     arms = ground.config.arms.values()
     idle = [task.id for task in ground.tasks if not any(works_on(arm, task) for arm in arms)]
-    left_out = _by_reason({**ground.skipped, **dict.fromkeys(idle, "no arm works on their kind")})
+    left_out = _by_reason({**ground.skipped, **dict.fromkeys(idle, _IDLE)})
     for reason, tasks in left_out.items():
         named = ", ".join(tasks[:MOST_NAMED]) + (", …" if len(tasks) > MOST_NAMED else "")
-        say(f"note: {len(tasks)} left out: {reason}: {named}")
+        if reason == _IDLE:
+            say(
+                f"note: {len(tasks)} tasks of the suite are of a kind that these arms do not work on, and are not measured: {named}"
+            )
+        else:
+            say(f"note: {len(tasks)} left out: {reason}: {named}")
 
 
 def confirmed(config: Config, cost: str, cancellation: Cancellation) -> bool:

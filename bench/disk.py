@@ -2,6 +2,7 @@
 
 import errno
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -21,6 +22,13 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISREG, "a file"),
 )
+
+
+def fresh_folder(parent: Path, prefix: str) -> Path:
+    """A new folder in `parent`, open to this user alone, with a name that nobody can foretell."""
+    name = f"{parent}/{prefix}{secrets.token_hex(8)}"
+    os.mkdir(name, mode=0o700)  # noqa: PTH102 - made several times a cell
+    return Path(name)
 
 
 def read_regular(path: Path, most: int = MOST_BYTES) -> bytes:

@@ -3,7 +3,7 @@
     IncumbentError
     ├── UserError                  the request was wrong: exit 2, printed without a traceback
     │   ├── ConfigError            an override, an option or a value of the configuration
-    │   │   ├── BudgetExhausted    a plan that would pass the budget
+    │   │   ├── BudgetExhausted    a plan that cannot finish under the budget: exit 3
     │   │   └── BudgetSpent        nothing is left of a budget or of the time: exit 3
     │   ├── ExtensionError         a name that no installed extension registers
     │   ├── SuiteError             a suite file, its tasks, labels, prompts, sources
@@ -37,7 +37,7 @@ class ConfigError(UserError):
 
 
 class BudgetExhausted(ConfigError):  # noqa: N818 - it is a state of the budget, named as such
-    """A plan would take the run over its budget."""
+    """A plan cannot finish under the budget of its run or campaign."""
 
 
 class BudgetSpent(ConfigError):  # noqa: N818 - it is a state of the budget, named as such

@@ -1,14 +1,14 @@
 """Finding agents, sandboxes, proposers and policies by name, among what is installed."""
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from bench.errors import ExtensionError
 from bench.text import did_you_mean
 
 
-def load_extension(group: str, name: str) -> Any:
-    """What the entry point `name` of `incumbent.<group>` names. ExtensionError lists those that there are."""
+def find_extension(group: str, name: str) -> EntryPoint:
+    """The entry point `name` of `incumbent.<group>`. ExtensionError lists those that there are."""
     found = entry_points(group=f"incumbent.{group}")
     matching = [point for point in found if point.name == name]
     if not matching:
@@ -22,10 +22,16 @@ def load_extension(group: str, name: str) -> Any:
         raise ExtensionError(
             f"{name!r} is registered under incumbent.{group} more than once: {owners}; uninstall one"
         )
+    return matching[0]
+
+
+def load_extension(group: str, name: str) -> Any:
+    """What the entry point `name` of `incumbent.<group>` names. ExtensionError lists those that there are."""
+    point = find_extension(group, name)
     try:
-        return matching[0].load()
+        return point.load()
     except (ImportError, AttributeError) as error:
-        owner = matching[0].dist.name if matching[0].dist else "an unknown distribution"
+        owner = point.dist.name if point.dist else "an unknown distribution"
         raise ExtensionError(
             f"{name!r} of incumbent.{group}, which {owner} registers, cannot be loaded: {error}"
         ) from error

@@ -66,6 +66,8 @@ def _as_bytes(text: str) -> str:
 
 
 def _redacted(text: str, secrets: tuple[str, ...]) -> str:
+    if not text:
+        return text
     parts, done = [], 0
     for start, end in _merged(sorted([*_of_secrets(text, secrets), *_of_patterns(text)])):
         parts += [text[done:start], MARKER]

@@ -22,7 +22,16 @@ from bench.digest import digest_json
 from bench.disk import write_whole
 from bench.errors import RunError
 from bench.exits import ExitCode
-from bench.project import Hold, RunFolder, find_project, find_run, hold_run, removed_if_refused, start_run
+from bench.project import (
+    Hold,
+    RunFolder,
+    find_project,
+    find_run,
+    hold_run,
+    keep_store,
+    removed_if_refused,
+    start_run,
+)
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
 from bench.sweep import (
@@ -30,6 +39,7 @@ from bench.sweep import (
     Plan,
     SweepResult,
     canonical_skills,
+    counting_work,
     expect_costs,
     make_arms,
     measure_plan,
@@ -39,6 +49,7 @@ from bench.sweep import (
     read_sealed,
     refuse_changed,
     refuse_solved,
+    refuse_unaffordable,
     seal_plan,
     sweep_on,
     sweep_report,
@@ -75,11 +86,13 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
         paying_campaign(loaded.config, root, ground.means),
+        keep_store(root),
     ):
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
         arms = make_arms(ground, selected, canonical)
         sealed = with_reuse(ground, seal_plan(ground, selected, 0, None), arms, cancellation)
+        refuse_unaffordable(ground, sealed.plan.paid)
         for note in sealed.notes:
             say(f"note: {note}")
         costs = expect_costs(ground, sealed.plan.paid)
@@ -93,7 +106,8 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             with removed_if_refused(run):
                 loaded.save(run.path)
             watcher.see(_started(run, root, loaded.config))
-            result = measure_plan(ground, sealed, arms, run, run.path, watcher, cancellation)
+            with counting_work(ground, run):
+                result = measure_plan(ground, sealed, arms, run, run.path, watcher, cancellation)
             code = _close(hold, watcher, ground, sealed.plan, result)
     _print(options, run, sealed.plan, result, code)
     return code
@@ -110,7 +124,8 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
     with (
         hold_run(run, "bench resume") as hold,
         cancel_on_signals(quiet=options.quiet) as cancellation,
-        open_ground(config, root, config_dirs(options.config_dir), cancellation) as ground,
+        open_ground(config, root, config_dirs(options.config_dir), cancellation, run) as ground,
+        counting_work(ground, run),
         paying_campaign(config, root, ground.means),
         open_events(options, sys.stderr) as watcher,
     ):

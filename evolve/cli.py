@@ -41,8 +41,8 @@ not confined is refused, as are files that are not the ones that were measured. 
 of your working tree; nothing is committed."""
 
 _RESUME = """\
-Go on with a run that was stopped, killed or cut off, as if it had not been: same plan, same order, same budget (but
-budget.wall, which counts anew).
+Go on with a run that was stopped, killed or cut off, as if it had not been: same plan, same order, same
+budget: the time between its processes does not count.
 
 What was measured stays. Sessions that ended are not paid again: what they left is scored. Cells that failed or were
 stopped are measured again, as new attempts. Refused if the suite, a skill, the agent or this program was changed

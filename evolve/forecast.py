@@ -1,15 +1,30 @@
 """What a run is about to do, known before anything is proposed or paid."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
+from bench.arms import Cell
 from bench.cancellation import Cancellation
-from bench.errors import ConfigError
-from bench.reuse import MISSES
-from bench.skills import Skill
-from bench.sweep import Ground, Plan, expect_costs, make_arms, seal_plan, with_reuse
+from bench.config import ArmSpec
+from bench.errors import ConfigError, OverlayError
+from bench.reuse import MISSES, miss_words
+from bench.skills import Skill, required_arms
+from bench.spend import Amounts, picodollars
+from bench.sweep import (
+    Costs,
+    Ground,
+    Plan,
+    expect_costs,
+    limits_now,
+    make_arms,
+    refuse_unaffordable,
+    seal_plan,
+    shortfalls,
+    with_reuse,
+)
 from evolve.gate import Policy
 
 _ANY = "any"  # the overlay that will be proposed: no earlier row is of it
@@ -22,7 +37,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     Of the cells, `reusable` have an earlier row; `canaries` of them are measured again all the same. The sessions
     are those that are paid. `misses` counts why the other cells have no such row. Costs are in dollars and of one
     generation, but `cost_at_most`, which the budget allows the whole run; `wall` are the expected seconds of one
-    generation. Null is unknown, or no limit.
+    generation. `warnings` name the limits that it stays within only with luck. Null is unknown, or no limit.
     """
 
     suite: str
@@ -47,19 +62,22 @@ class Forecast(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...]
     reuse: str
     detects: str
+    warnings: tuple[str, ...] = ()
 
 
 def make_forecast(
     ground: Ground, policy: Policy, split: str, incumbents: Mapping[str, Skill], cancellation: Cancellation
 ) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
-    cells come on top. ConfigError when the policy would count no task at all.
+    cells come on top. ConfigError when the policy would count no task at all; BudgetExhausted if no overlay could be
+    measured under the budget.
     """
     config = ground.config
     selected = tuple(config.arms)
     drafted = seal_plan(ground, selected, 0, _ANY)
     arms = make_arms(ground, selected, incumbents, incumbents, _ANY)
     plan = with_reuse(ground, drafted, arms, cancellation).plan
+    refuse_unaffordable(ground, _least_cells(plan, config.arms, incumbents))
     planned = [task for task in ground.tasks if task.id in plan.tasks]
     counted = [task for task in planned if split in ("all", task.split)]
     if not counted:
@@ -68,6 +86,7 @@ def make_forecast(
         )
     costs = expect_costs(ground, plan.cells)
     repeats = 1 + max(cell.repeat for cell in plan.cells)
+    sessions = sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.paid)
     return Forecast(
         suite=config.suite.name,
         agent=ground.agent_name,
@@ -77,7 +96,7 @@ def make_forecast(
         repeats=repeats,
         generations=config.generations,
         cells=len(plan.cells),
-        sessions=sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.paid),
+        sessions=sessions,
         reusable=len(plan.cells) - plan.counts()["fresh"],
         canaries=plan.counts()["canary"],
         reuse_from=plan.reuse_from,
@@ -91,7 +110,38 @@ def make_forecast(
         limits=costs.limits,
         reuse=_reuse(plan),
         detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
+        warnings=_warnings(ground, costs, Amounts(cells=len(plan.paid), sessions=sessions)),
     )
+
+
+def _least_cells(plan: Plan, arms: Mapping[str, ArmSpec], skills: Iterable[str]) -> Sequence[Cell]:
+    """The fewest cells that a change of one skill leaves to measure. Where there are earlier rows, those of the
+    candidates are not counted: the overlay may have been measured before.
+    """
+    known = plan.reuse_from is not None
+    choices = []
+    for skill in skills:
+        with suppress(OverlayError):
+            selected = required_arms(arms, {skill})
+            choices.append(
+                [
+                    cell
+                    for cell in plan.paid
+                    if cell.arm in selected and not (known and cell.role == "candidate")
+                ]
+            )
+    return min(choices, key=len, default=())
+
+
+def _warnings(ground: Ground, costs: Costs, whole: Amounts) -> tuple[str, ...]:
+    """The limits that one generation would pass if nothing of it were saved."""
+    usd = 0 if costs.free or costs.usd.expected is None else picodollars(costs.usd.expected)
+    expected = Amounts(cells=whole.cells, sessions=whole.sessions, picodollars=usd)
+    lines = [each.replace("needs at least", "may need") for each in shortfalls(expected, limits_now(ground))]
+    left = ground.means.ends.left()
+    if left is not None and costs.wall is not None and costs.wall > left:
+        lines.append(f"the plan may need {costs.wall:.0f} seconds: the run must end in {left:.0f}")
+    return tuple(lines)
 
 
 def _reuse(plan: Plan) -> str:
@@ -123,6 +173,7 @@ def forecast_lines(forecast: Forecast) -> Sequence[str]:
         f"time: {_duration(forecast.wall)}",
         *(("limits: " + "; ".join(forecast.limits),) if forecast.limits else ()),
         *_misses(forecast),
+        *(f"warning: {each}; it stops there, undecided" for each in forecast.warnings),
         f"can detect: {forecast.detects}",
     )
 
@@ -142,5 +193,5 @@ def _misses(forecast: Forecast) -> Iterator[str]:
         return
     shown = list(forecast.misses.items())[:_MOST_REASONS]
     more = len(forecast.misses) - len(shown)
-    named = ", ".join(f"{count} {reason}" for reason, count in shown)
-    yield f"no earlier row: {named}{f' and {more} more reasons' if more else ''}"
+    named = "; ".join(f"{count}: {miss_words(reason)}" for reason, count in shown)
+    yield f"cells without an earlier row that stands: {named}{f'; and {more} more reasons' if more else ''}"

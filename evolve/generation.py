@@ -34,6 +34,7 @@ from bench.sweep import (
     read_drift,
     read_sealed,
     refuse_changed,
+    refuse_unaffordable,
     seal_plan,
     sweep_on,
     sweep_report,
@@ -84,7 +85,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     code: ExitCode
 
 
-class Standing(Struct, frozen=True):
+class Reigning(Struct, frozen=True):
     """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own."""
 
     incumbents: Mapping[str, Skill]
@@ -108,17 +109,16 @@ class Conditions(Struct, frozen=True, kw_only=True):
     campaign: Campaign | None = None
 
 
-def run_generation(
-    conditions: Conditions, number: int, proposal: Proposal, standing: Standing, spent: int
-) -> Generation:
-    """Measure one proposal against the incumbents and decide; `spent` cells of the run were measured before.
-    OverlayError and BudgetExhausted refuse it before anything is paid, CampaignError if its error budget cannot be told.
+def run_generation(conditions: Conditions, number: int, proposal: Proposal, reigning: Reigning) -> Generation:
+    """Measure one proposal against the incumbents and decide. OverlayError and BudgetExhausted refuse it before
+    anything is paid, CampaignError if its error budget cannot be told.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
-    overlay = _freeze(proposal, folder, ground, standing.incumbents)
-    attempt = _attempt(conditions, proposal, overlay, standing)
+    overlay = _freeze(proposal, folder, ground, reigning.incumbents)
+    attempt = _attempt(conditions, proposal, overlay, reigning)
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
-    sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation, spent)
+    sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
+    refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
@@ -128,7 +128,7 @@ def run_generation(
 
 
 def resume_generation(
-    conditions: Conditions, begun: Begun, standing: Standing, *, again: bool = False
+    conditions: Conditions, begun: Begun, reigning: Reigning, *, again: bool = False
 ) -> Generation:
     """Go on with a generation that an earlier process began, and decide. One that was decided on a whole sweep is
     read back, unless what failed in it is to be measured `again`. RunError if it depends on what was changed: also
@@ -137,7 +137,7 @@ def resume_generation(
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
-    attempt = _attempt(conditions, begun.proposal, overlay, standing)
+    attempt = _attempt(conditions, begun.proposal, overlay, reigning)
     if begun.judged is not None and conditions.ended:
         return _read_back(begun.judged, plan, folder, attempt)
     if attempt.proposed != plan.proposed:
@@ -171,11 +171,11 @@ class _Attempt(Struct, frozen=True, kw_only=True):
     proposed: Proposed
 
 
-def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, standing: Standing) -> _Attempt:
-    ground, incumbents = conditions.ground, standing.incumbents
+def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, reigning: Reigning) -> _Attempt:
+    ground, incumbents = conditions.ground, reigning.incumbents
     candidates = apply_overlay(incumbents, overlay)
     selected = tuple(required_arms(ground.config.arms, overlay.touched))
-    champion = stack_overlays([*([standing.champion] if standing.champion else []), overlay])
+    champion = stack_overlays([*([reigning.champion] if reigning.champion else []), overlay])
     return _Attempt(
         proposal=proposal,
         overlay=overlay,

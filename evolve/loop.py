@@ -10,7 +10,7 @@ from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.watch import Noted
 from evolve.begun import read_begun
-from evolve.generation import Conditions, Generation, Standing, resume_generation, run_generation
+from evolve.generation import Conditions, Generation, Reigning, resume_generation, run_generation
 from evolve.history import read_history, relevant, skills_digest
 from evolve.promoted import freeze_start, remove_champion, write_champion
 from evolve.propose import Proposer, Setting
@@ -44,8 +44,7 @@ def run_generations(
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
     for number in range(1, generations + 1):
         try:
-            spent = sum(each.paid for each in done)
-            generation = _generation(conditions, proposer, number, Standing(incumbents, champion), spent)
+            generation = _generation(conditions, proposer, number, Reigning(incumbents, champion))
         except BudgetExhausted as error:
             if not done:
                 raise
@@ -72,15 +71,15 @@ def run_generations(
 
 
 def _generation(
-    conditions: Conditions, proposer: Proposer, number: int, standing: Standing, spent: int
+    conditions: Conditions, proposer: Proposer, number: int, reigning: Reigning
 ) -> Generation | None:
     """The next generation: one that an earlier process began, or a new proposal; None if nothing is left to try."""
     if conditions.resumed:
         begun = read_begun(conditions.run, number, conditions.ground.config)
         if begun is not None:
-            return resume_generation(conditions, begun, standing, again=number == conditions.again)
-    proposal = proposer.propose(_setting(conditions, standing.incumbents))
-    return None if proposal is None else run_generation(conditions, number, proposal, standing, spent)
+            return resume_generation(conditions, begun, reigning, again=number == conditions.again)
+    proposal = proposer.propose(_setting(conditions, reigning.incumbents))
+    return None if proposal is None else run_generation(conditions, number, proposal, reigning)
 
 
 def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting:

@@ -18,7 +18,7 @@ from bench.exits import ExitCode
 from bench.project import RunFolder, find_project, find_run, hold_run, read_holder
 from bench.results import read_rows
 from bench.skills import Overlay, read_overlay
-from bench.sweep import Standing, canonical_skills, open_ground, paying_campaign, read_plan
+from bench.sweep import Standing, canonical_skills, counting_work, open_ground, paying_campaign, read_plan
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.gate import load_policy
@@ -69,7 +69,8 @@ def _go_on(
     with (
         hold_run(run, f"evolve {options.command}") as hold,
         cancel_on_signals(quiet=options.quiet) as cancellation,
-        open_ground(config, root, config_dirs(options.config_dir), cancellation) as ground,
+        open_ground(config, root, config_dirs(options.config_dir), cancellation, run) as ground,
+        counting_work(ground, run),
         paying_campaign(config, root, ground.means),
         open_events(options, sys.stderr) as watcher,
     ):

@@ -14,7 +14,7 @@ from bench.errors import ConfigError
 from bench.exits import ExitCode
 from bench.project import RunFolder, removed_if_refused, start_run
 from bench.skills import Overlay, Skill, apply_overlay
-from bench.sweep import Ground, canonical_skills, open_ground, paying_campaign, refuse_solved
+from bench.sweep import Ground, canonical_skills, counting_work, open_ground, paying_campaign, refuse_solved
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
@@ -93,7 +93,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                 cancellation=cancellation,
                 campaign=campaign,
             )
-            with removed_if_refused(run):
+            with removed_if_refused(run), counting_work(ground, run):
                 result = run_generations(conditions, proposer, canonical, start, loaded.config.generations)
             hold.finish(int(result.code))
             watcher.see(RunFinished(run=run.id, code=int(result.code)))

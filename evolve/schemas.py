@@ -12,7 +12,7 @@ from bench.results import row_schema
 from bench.reuse import DriftFile
 from bench.run import BenchSummary
 from bench.scoring import review_schema
-from bench.spend import spend_schema
+from bench.spend import Worked, spend_schema
 from bench.sweep import Plan
 from bench.watch import Event
 from evolve.apply import apply_schemas
@@ -51,6 +51,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "store-import": generated_schema(ImportReport, "store-import"),
         "store-verified": generated_schema(StoreReport, "store-verified"),
         "spend": spend_schema(),
+        "worked": generated_schema(Worked, "worked"),
         "script": generated_schema(Script, "script"),
         **apply_schemas(),
     }

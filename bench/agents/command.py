@@ -102,6 +102,7 @@ class CommandAgent:
         self.calls_model = options.calls_model
         self.skill_root = options.skill_root
         contents = [_content(self._program), *(_content(mount.source) for mount in self._mounts)]
+        self.sources = (self._program, *(mount.source for mount in self._mounts))
         targets = [mount.target for mount in self._mounts]
         self.digest = digest_json(
             [list(options.arguments), options.python, options.version, targets, contents]

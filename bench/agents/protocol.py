@@ -78,7 +78,8 @@ class StreamParser(Protocol):
 
 
 class Agent(Protocol):
-    """Drives one coding agent. An adapter holds no state of a session.
+    """Drives one coding agent. An adapter holds no state of a session. `sources` are the files and folders that cells
+    see as they lie, of which `digest` is one: a run whose cells see another one than it names is stopped.
 
     `calls_model` makes the harness start it behind the gateway's forwarder; `protocols` are those that it speaks there.
     """
@@ -89,6 +90,7 @@ class Agent(Protocol):
     deterministic: bool
     calls_model: bool
     skill_root: str
+    sources: tuple[Path, ...]
     protocols: tuple[ModelProtocol, ...]
 
     def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:

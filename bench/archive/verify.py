@@ -27,7 +27,7 @@ def verify_store(root: Path) -> StoreReport:
         objects=len(contents.objects),
         size=contents.size,
         runs=len(runs),
-        referenced=len({artifact.digest for artifact in needed}),
+        referenced=len({artifact.digest for artifact in needed} | (mentioned & contents.objects.keys())),
         missing=sum(each.problem == "missing" for each in broken),
         changed=sum(each.problem != "missing" for each in broken),
         orphans=len(orphans),

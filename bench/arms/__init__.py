@@ -3,10 +3,11 @@
 from bench.arms.cell import CHECK_OUTPUT, STOP_CAUSES, measure, same_measurement
 from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal, read_sessions
 from bench.arms.line import ModelAccess
+from bench.arms.live import LiveFiles, Shown
 from bench.arms.looking import Look
 from bench.arms.model import Cell, Turn
 from bench.arms.places import Place
-from bench.arms.provenance import NOT_BUILT, harness_digest, identity, provenance
+from bench.arms.provenance import NOT_BUILT, identity, provenance
 from bench.arms.session import check_place, confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, SessionMemory, TemplateSource, Workbench
@@ -21,11 +22,13 @@ __all__ = [
     "CellKey",
     "Entry",
     "Journal",
+    "LiveFiles",
     "Look",
     "ModelAccess",
     "Place",
     "SessionEnded",
     "SessionMemory",
+    "Shown",
     "TemplateSource",
     "Turn",
     "Workbench",
@@ -34,7 +37,6 @@ __all__ = [
     "confined_environment",
     "dependency_mounts",
     "derived_assets",
-    "harness_digest",
     "identity",
     "limits_of",
     "measure",

@@ -1,6 +1,5 @@
 """One cell, from a private working copy to its row. Everything that it makes is removed, whatever happens."""
 
-import tempfile
 from pathlib import Path
 
 from msgspec import structs
@@ -15,6 +14,7 @@ from bench.arms.sequence import Grounds, run_sessions, unpaid
 from bench.arms.signs import read_leftovers, signs_of
 from bench.arms.workbench import Workbench
 from bench.cancellation import Cancellation
+from bench.disk import fresh_folder
 from bench.errors import MeasurementError, WorkspaceError
 from bench.results import Row, StopCause
 from bench.scoring import tampering
@@ -34,7 +34,7 @@ def measure(bench: Workbench, turn: Turn, cancellation: Cancellation, look: Look
     `look` is called once the sessions are over, however they ended, before anything is checked.
     """
     record = Measurement(bench, turn)
-    folder = Path(tempfile.mkdtemp(prefix="c", dir=bench.scratch))
+    folder = fresh_folder(bench.scratch, "c")
     copies: list[WorkingCopy] = []
     try:
         _measure_in(folder, record, copies, cancellation, look)
@@ -57,6 +57,9 @@ def _measure_in(
     if cancellation.cancelled:
         record.finding = Finding("stopped", "cancelled", "stopped before it began")
         return
+    record.finding = record.look()
+    if record.finding is not None:
+        return
     closed = record.bench.purse.closed
     if closed is not None and not record.bench.journal.remembers(record.cell):
         record.finding = unpaid(closed)
@@ -67,9 +70,23 @@ def _measure_in(
     place = grounds.current
     if look is not None and not cancellation.cancelled:
         look(look_command(record.bench, record.arm, record.task, place))
+        record.work_went_on()
     record.finding = (
         broken or _captured(record, place) or _checked(record, place, cancellation) or _judged(record)
     )
+    _look_again(record)
+
+
+def _look_again(record: Measurement) -> None:
+    """What was not measured with what the row names is not measured; what it seemed to be stays in sight."""
+    changed, first = record.look_again(), record.finding
+    if changed is None or first is None or first.status == "stopped":
+        return
+    if first.detail != changed.detail:
+        record.diagnostics.append(
+            f"before that: {first.status} {first.kind or 'resolved'} {first.detail}".strip()
+        )
+    record.finding = changed
 
 
 def _judged(record: Measurement) -> Finding:
@@ -84,7 +101,7 @@ def _captured(record: Measurement, place: Place) -> Finding | None:
     if record.template is None or all(spec.kind == "review" for spec in record.arm.spec.sessions.values()):
         return None
     with record.timed("workspace"):
-        record.change = capture(place.copy, record.template, PATCH_LIMIT)
+        record.change = capture(place.copy, record.template, PATCH_LIMIT, changed=record.changed(place.copy))
     if record.change.patch:
         record.keep("patch", record.change.patch)
     return None
@@ -99,9 +116,9 @@ def _checked(record: Measurement, place: Place, cancellation: Cancellation) -> F
         return review.finding
     with record.timed("verify"):
         verify = check_visibly(bench, task, place, cancellation)
-    leftovers = read_leftovers(place)
+    leftovers = read_leftovers(place, record.changed(place.copy))
     with record.timed("oracle"):
-        hidden = check_hidden(bench, task, task.oracle, place, cancellation)
+        hidden = check_hidden(bench, task, task.oracle, place, record.changed(place.copy), cancellation)
     if verify is not None:
         record.keep(CHECK_OUTPUT, verify.tail.encode())
     checks = {"oracle": hidden} if verify is None else {"verify": verify, "oracle": hidden}

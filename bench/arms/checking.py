@@ -1,5 +1,7 @@
 """Running what judges an answer: labels against a review, the visible check and the hidden test of work."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from bench.arms.judge import Checks, Finding, review_passed
@@ -10,6 +12,7 @@ from bench.cancellation import Cancellation
 from bench.errors import ReviewInvalid
 from bench.scoring import CheckResult, read_review, run_oracle, run_verify, score_review
 from bench.suite import CommandOracle, LabelOracle, Task
+from bench.workspace import Entry
 
 
 class Checked(Struct, frozen=True):
@@ -47,10 +50,17 @@ def check_visibly(
 
 
 def check_hidden(
-    bench: Workbench, task: Task, oracle: CommandOracle, place: Place, cancellation: Cancellation
+    bench: Workbench,
+    task: Task,
+    oracle: CommandOracle,
+    place: Place,
+    changed: Iterable[Entry],
+    cancellation: Cancellation,
 ) -> CheckResult:
-    """Run the hidden test on a throw-away layer of its own: nothing that the visible check wrote is there."""
+    """Run the hidden test on a throw-away layer of its own: nothing that the visible check wrote is there.
+    `changed` is what differs in the working copy.
+    """
     with bench.cpu:
-        view = place.copy.last(place.layout.workspace)
+        view = place.copy.last(place.layout.workspace, changed)
         where = check_place(bench.config, bench.environments, task, place, view)
         return run_oracle(bench.sandbox, where, oracle, cancellation)

@@ -5,7 +5,7 @@ ended, before anything is scored, and the rows of cells that wait for their turn
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -88,10 +88,15 @@ class Remembered(Struct, frozen=True):
 
 
 class Journal:
-    """The journal of one plan, written by all workers. `recall` gives back what an earlier process wrote."""
+    """The journal of one plan, written by all workers. `recall` gives back what an earlier process wrote. Where
+    sessions cost nothing it need not be `durable`: what a crash of the host takes is measured again.
+    """
 
-    def __init__(self, path: Path, plan: str, remembered: Remembered | None = None) -> None:
+    def __init__(
+        self, path: Path, plan: str, remembered: Remembered | None = None, *, durable: bool = True
+    ) -> None:
         self._file = LineFile(path)
+        self._durable = durable
         self._plan = plan
         self._sessions = dict(remembered.sessions) if remembered else {}
         self._begun = remembered is not None
@@ -112,27 +117,30 @@ class Journal:
         self._file.close()
 
     def write(self, entry: SessionEnded | CellEnded) -> None:
-        """Write an entry down and wait until the disk has it; RunError if it cannot be."""
+        """Write an entry down, and wait until the disk has it where that is asked for; RunError if it cannot be."""
         line = canonical_json(entry)
         with self._lock:
             if not self._begun:
-                self._file.append(canonical_json(JournalHead(schema_version=SCHEMA_VERSION, plan=self._plan)))
+                head = JournalHead(schema_version=SCHEMA_VERSION, plan=self._plan)
+                self._file.append(canonical_json(head), durable=self._durable)
                 self._begun = True
-            self._file.append(line)
+            self._file.append(line, durable=self._durable)
 
 
-def open_journal(path: Path, plan: str, rows: Iterable[Row]) -> tuple[Journal, Remembered]:
+def open_journal(
+    path: Path, plan: str, rows: Iterable[Row], *, durable: bool = True
+) -> tuple[Journal, Remembered]:
     """The journal of an interrupted sweep, ready to go on, without what its `rows` say already. A line that a crash
     left unfinished is cut off. RunError names a line that is none, and a journal of another plan or version.
     """
     if not path.exists():
-        return Journal(path, plan), Remembered()
+        return Journal(path, plan, durable=durable), Remembered()
     cut_torn_line(path)
     entries = [_read(path, number, line) for number, line in complete_lines(path)]
     if entries:
         _check_head(path, entries[0], plan)
     remembered = _remembered(entries, tuple(rows))
-    return Journal(path, plan, remembered if entries else None), remembered
+    return Journal(path, plan, remembered if entries else None, durable=durable), remembered
 
 
 def read_sessions(path: Path) -> tuple[SessionEnded, ...]:
@@ -174,6 +182,7 @@ def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
     """What the rows do not say yet. A stopped row settles nothing, and a failed one only the sessions before it."""
     listed = list(entries)
     waiting = _waiting(listed)
+    _refuse_two_accounts(rows, waiting)
     known = (*rows, *(row for attempts in waiting.values() for row in attempts))
     settled = {(row.key, row.identity.attempt) for row in known if row.outcome.status != "stopped"}
     done = {row.key for row in known if row.outcome.status in ("measured", "unusable")}
@@ -196,13 +205,28 @@ def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
 
 
 def _waiting(entries: Iterable[Entry]) -> dict[CellKey, tuple[Row, ...]]:
-    """The rows of all attempts of each cell; an earlier process may have written down those before it, too."""
+    """The rows of all attempts of each cell; an earlier process may have written down those before it, too. What is
+    there twice in the same words is there once.
+    """
     waiting: dict[CellKey, tuple[Row, ...]] = {}
     for entry in entries:
         if isinstance(entry, CellEnded):
             key = entry.rows[-1].key
-            waiting[key] = (*waiting.get(key, ()), *entry.rows)
+            before = waiting.get(key, ())
+            waiting[key] = (*before, *(row for row in entry.rows if row not in before))
     return waiting
+
+
+def _refuse_two_accounts(rows: Iterable[Row], waiting: Mapping[CellKey, tuple[Row, ...]]) -> None:
+    """RunError for an attempt of which two different rows are there: no process writes two, and none is chosen."""
+    known = {(row.key, row.identity.attempt): row for row in rows}
+    for row in (each for attempts in waiting.values() for each in attempts):
+        attempt = (row.key, row.identity.attempt)
+        if known.setdefault(attempt, row) != row:
+            raise RunError(
+                f"the journal has another row of {'/'.join(map(str, row.key))}, attempt {attempt[1]}, than is there "
+                "already\n  one of the two was edited; restore the run folder from a copy, or start a new run"
+            )
 
 
 def _before(sessions: tuple[SessionEnded, ...], name: str) -> tuple[SessionEnded, ...]:

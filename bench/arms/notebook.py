@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 from bench.agents import Usage, sum_usage
 from bench.arms.judge import Checks, Finding, invoked, outcome
+from bench.arms.live import Seen, first_other
 from bench.arms.model import Session, Turn
 from bench.arms.provenance import identity, provenance
 from bench.arms.workbench import Arm, Workbench
@@ -14,7 +16,7 @@ from bench.results import SCHEMA_VERSION, Artifact, ChangeSummary, Provenance, R
 from bench.scoring import ReviewScore, score_review
 from bench.spend import NOTHING, SessionName
 from bench.suite import LabelOracle, Task
-from bench.workspace import Change, Template
+from bench.workspace import Change, Entry, Template, WorkingCopy
 
 
 class Measurement:
@@ -29,10 +31,12 @@ class Measurement:
         self.template: Template | None = None
         self._provenance: tuple[Template | None, Provenance] | None = None
         self.sessions: list[Session] = []
+        self._changed: tuple[WorkingCopy, tuple[Entry, ...]] | None = None
         self.change: Change | None = None
         self.checks = Checks()
         self.finding: Finding | None = None
         self.paid = NOTHING
+        self.seen = Seen()
         self.diagnostics: list[str] = []
         self.artifacts: dict[str, Artifact] = {}
         self._seconds: dict[str, float] = {}
@@ -67,12 +71,43 @@ class Measurement:
         self.artifacts[name] = self.bench.store.put(self.bench.redactor.bytes(content))
         return self.artifacts[name]
 
+    def changed(self, copy: WorkingCopy) -> tuple[Entry, ...]:
+        """What differs in the working copy of the latest session, looked at once: all that is made of it agrees."""
+        if self._changed is None or self._changed[0] is not copy:
+            self._changed = (copy, copy.entries())
+        return self._changed[1]
+
+    def work_went_on(self) -> None:
+        """Something ran in the working copy: what differs in it is to be looked at again."""
+        self._changed = None
+
     def depends_on(self) -> Provenance:
         """Digests of all that the measurement depends on, worked out once for a template."""
         if self._provenance is None or self._provenance[0] is not self.template:
             found = provenance(self.bench, self.arm, self.task, self.template)
             self._provenance = (self.template, found)
         return self._provenance[1]
+
+    def look(self) -> Finding | None:
+        """Look at what the cell sees live, before it sees it; a finding if that is not what the run says it is."""
+        self.seen = self.bench.live.look(self.cell.arm, self.cell.task)
+        return None if self.seen.changed is None else Finding("failed", "infra-error", self.seen.changed)
+
+    def look_again(self) -> Finding | None:
+        """A finding if what the cell saw live was not the same throughout, whatever it is now."""
+        now = self.bench.live.look(self.cell.arm, self.cell.task)
+        if now.changed is not None:
+            return Finding("failed", "infra-error", now.changed)
+        if now.stamps == self.seen.stamps:
+            return None
+        pairs = zip(self.seen.stamps, now.stamps, strict=True)
+        names = [first_other(Path(), before, after) for before, after in pairs if before != after]
+        return Finding(
+            "failed",
+            "infra-error",
+            f"{names[0]} was written while the cell used it; what it holds is the same again, but nobody knows what "
+            "the cell saw",
+        )
 
     def skill_invoked(self) -> bool | None:
         """Whether the arm's skills were used, once its sessions are over."""

@@ -1,6 +1,7 @@
 """Where the sessions of a cell work: a private working copy, a home and an output folder for each session."""
 
 import itertools
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,7 +29,8 @@ class Place(Struct, frozen=True):
 
     def homes(self) -> tuple[Path, ...]:
         """The homes of all sessions that worked here."""
-        return tuple(sorted(self.folder.glob("home*")))
+        names = sorted(name for name in os.listdir(self.folder) if name.startswith("home"))  # noqa: PTH208 - once a cell, and ten times as fast
+        return tuple(self.folder / name for name in names)
 
 
 def make_place(
@@ -66,7 +68,7 @@ def renew(place: Place) -> None:
 
 def _make_empty(folder: Path) -> None:
     for name in _OWN:
-        (folder / name).mkdir(mode=0o700, parents=True)
+        os.makedirs(f"{folder}/{name}", mode=0o700)  # noqa: PTH103 - for every cell
 
 
 def _stage_skill(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -1,13 +1,8 @@
 """What a row says of where it comes from."""
 
-import sys
-from importlib.metadata import distributions
-from pathlib import Path
-
-import bench as package
 from bench.arms.model import Cell
 from bench.arms.workbench import Arm, Workbench
-from bench.digest import digest_json, digest_tree
+from bench.digest import digest_json
 from bench.results import Identity, Provenance
 from bench.skills import combined_digest
 from bench.suite import Task, task_digests
@@ -60,10 +55,3 @@ def provenance(bench: Workbench, arm: Arm, task: Task, template: Template | None
         sandbox=digest_json(dict(bench.sandbox.describe())),
         configuration=arm.configuration,
     )
-
-
-def harness_digest() -> str:
-    """Digest of this package's own source, of every installed distribution's name and version, and of the Python."""
-    installed = sorted({f"{each.name}=={each.version}" for each in distributions()})
-    source = digest_tree(Path(package.__file__).parent, suffixes=(".py",))
-    return digest_json([source, installed, sys.version])

@@ -16,7 +16,7 @@ from bench.measured import Captured, End, ProcessResult, Usage
 from bench.redaction import Redactor
 from bench.results import Artifact, ObjectStore, Provenance
 from bench.spend import SessionUse
-from bench.workspace import Kept, files_below, snapshot, write_files
+from bench.workspace import Entry, Kept, files_below, snapshot, write_files
 
 LARGEST_STATE = 64 * 1024 * 1024
 _KEPT_STDERR = 4000
@@ -31,9 +31,11 @@ class State(Struct, frozen=True, array_like=True):
     home: tuple[Kept, ...]
 
 
-def keep_state(store: ObjectStore, place: Place) -> tuple[Artifact | None, bool]:
-    """Store the state that the sessions so far left, if they left anything; and whether it can be made again."""
-    copy = snapshot(place.copy, LARGEST_STATE)
+def keep_state(store: ObjectStore, place: Place, changed: Sequence[Entry]) -> tuple[Artifact | None, bool]:
+    """Store the state that the sessions so far left, if they left anything; and whether it can be made again.
+    `changed` is what differs in the working copy.
+    """
+    copy = snapshot(place.copy, changed, LARGEST_STATE)
     if copy is None:
         return None, False
     home = files_below(place.folder / "home", LARGEST_STATE) or ()

@@ -150,6 +150,7 @@ def _run(
         record.sessions.append(ran)
         if requests is not None:
             record.keep(f"requests-{name}", requests)
+        record.work_went_on()
         finding = _write_down(record, place, named[1], ran, started, cut=allowance.clamped)
     finally:  # once it is in the journal: what is settled is never paid again
         use = use_of(ran, time.monotonic() - began)
@@ -187,10 +188,13 @@ def _write_down(
     left = None if session.artifact is None else record.keep(f"{spec.kind}-{session.name}", session.artifact)
     if cut and session.result.end is End.TIMEOUT:
         return Finding("stopped", "deadline", f"session {session.name} was cut off: the run must end")
+    changed = record.look_again()
+    if changed is not None:
+        return changed  # not in the journal: nobody may take the session up as what it was meant to be
     finding = judge_session(session, spec.kind) or _boundary_broken(record, place, spec.boundary)
     if session.result.end not in UNFINISHED:
         needed = spec.kind == "work" and finding is None
-        state = keep_state(record.bench.store, place) if needed else (None, True)
+        state = keep_state(record.bench.store, place, record.changed(place.copy)) if needed else (None, True)
         depends = record.depends_on()
         begun = Begun(turn=record.turn, at=started, provenance=depends)
         stored = Stored(transcript, left, *state, record.artifacts.get(f"requests-{session.name}"))
@@ -218,7 +222,7 @@ def _boundary_broken(record: Measurement, place: Place, boundary: tuple[str, ...
         )
     if boundary == EVERYTHING:
         return None
-    outside = outside_boundary([entry.path for entry in place.copy.entries()], boundary)
+    outside = outside_boundary([entry.path for entry in record.changed(place.copy)], boundary)
     if not outside:
         return None
     names = ", ".join(path.decode("utf-8", "backslashreplace") for path in outside[:5])

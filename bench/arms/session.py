@@ -226,7 +226,7 @@ def limits_of(config: Config) -> Limits:
     )
 
 
-def read_artifact(path: Path, most: int = LARGEST_ARTIFACT) -> bytes | None:
+def read_artifact(path: str | Path, most: int = LARGEST_ARTIFACT) -> bytes | None:
     """The bytes of what an agent left, at most one over `most`; None for anything but a regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

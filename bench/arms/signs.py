@@ -12,7 +12,7 @@ from bench.arms.places import Place
 from bench.arms.session import read_artifact
 from bench.scoring import CheckResult, Left, Signs, command_words
 from bench.suite import CommandOracle, Task
-from bench.workspace import Template, WorkingCopy
+from bench.workspace import Entry, Template, WorkingCopy
 
 # what git carries out or obeys in a repository although no tree holds it
 _HOOK_FOLDER = ".git/hooks"
@@ -42,10 +42,12 @@ class Leftovers(Struct, frozen=True):
     repository: tuple[Left, ...]
 
 
-def read_leftovers(place: Place) -> Leftovers:
-    """What is there before the hidden test runs, which may write into the same places."""
+def read_leftovers(place: Place, changed: Sequence[Entry]) -> Leftovers:
+    """What is there before the hidden test runs, which may write into the same places. `changed` is what differs
+    in the working copy.
+    """
     return Leftovers(
-        left=tuple(_changed(place.copy, place.template)),
+        left=tuple(_changed(changed, place.copy, place.template)),
         home=tuple(left for home in place.homes() for left in _below(home)),
         repository=tuple(_obeyed_by_git(place.copy, place.template)),
     )
@@ -69,13 +71,13 @@ def signs_of(
     )
 
 
-def _changed(copy: WorkingCopy, template: Template) -> Iterator[Left]:
+def _changed(changed: Sequence[Entry], copy: WorkingCopy, template: Template) -> Iterator[Left]:
     """The changed paths; once too much was read, without what is in them."""
     room = _MOST_CONTENT
-    for entry in copy.entries():
+    for entry in changed:
         leaf = copy.leaf(entry.path) if room > 0 and entry.kind in ("added", "modified") else None
         known = room > 0 and entry.kind == "modified"
-        before = _bytes(template.tree / os.fsdecode(entry.path)) if known else b""
+        before = _bytes(f"{template.tree}/{os.fsdecode(entry.path)}") if known else b""
         room -= len(leaf.content if leaf else b"") + len(before)
         is_link = leaf is not None and stat.S_ISLNK(leaf.mode)
         yield Left(
@@ -95,7 +97,7 @@ def _below(home: Path) -> Iterator[Left]:
         if number == _MOST_HOME_FILES:
             return
         status = path.lstat()
-        content = _bytes(path) if room > 0 else b""
+        content = _bytes(str(path)) if room > 0 else b""
         room -= len(content)
         is_link = stat.S_ISLNK(status.st_mode)
         yield Left(
@@ -116,12 +118,12 @@ def _leaves(folder: Path) -> Iterator[Path]:
 def _obeyed_by_git(copy: WorkingCopy, template: Template) -> Iterator[Left]:
     hooks = [f"{_HOOK_FOLDER}/{hook}" for hook in _HOOKS] if copy.has(_HOOK_FOLDER) else []
     for name in filter(copy.has, [*_REPOSITORY, *hooks]):
-        before, after = _bytes(template.tree / name), copy.read(name) or b""
+        before, after = _bytes(f"{template.tree}/{name}"), copy.read(name) or b""
         if after != before:
             yield Left(path=name, kind="modified", before=before, after=after)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: str) -> bytes:
     """What a file holds; nothing for one that is too large to be looked into, or that is none."""
     content = read_artifact(path, _MOST_CONTENT) or b""
     return content if len(content) <= _MOST_CONTENT else b""

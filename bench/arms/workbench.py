@@ -10,6 +10,7 @@ from msgspec import Struct
 from bench.agents import Agent
 from bench.arms.journal import CellEnded, SessionEnded
 from bench.arms.line import ModelAccess
+from bench.arms.live import Unwatched, Watch
 from bench.arms.model import Cell
 from bench.config import ArmSpec, Config
 from bench.environments import EnvironmentSource
@@ -59,7 +60,8 @@ class Workbench(Struct, frozen=True, kw_only=True):
     """The sandbox, the agent, the tasks and arms, and where results go. `harness` digests this program itself.
 
     `cpu` limits work that keeps a core busy: templates, checks and oracles. `purse` is asked before each session;
-    `model` is null where no gateway leads to a model, or where nothing is measured.
+    `live` looks at what cells see as it lies in the project. `model` is null where no gateway leads to a model, or
+    where nothing is measured.
     """
 
     config: Config
@@ -80,4 +82,5 @@ class Workbench(Struct, frozen=True, kw_only=True):
     harness: str
     cpu: threading.Semaphore
     purse: Purse
+    live: Watch = Unwatched()
     model: ModelAccess | None = None

@@ -1,11 +1,12 @@
 """What a task's commands find beside the system: this project's Python, and the packages of a requirements file."""
 
-from bench.environments.environments import Environments
+from bench.environments.environments import TARGET, Environments
 from bench.environments.model import SYSTEM_PATH, EnvironmentSource, OpenedEnvironment
 from bench.environments.prepare import PreparedEnvironment, prepare_environments
 
 __all__ = [
     "SYSTEM_PATH",
+    "TARGET",
     "EnvironmentSource",
     "Environments",
     "OpenedEnvironment",

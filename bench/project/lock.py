@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from bench.errors import RunError
-from bench.project.runs import RunFolder, create_run
+from bench.project.runs import RUNS, RunFolder, create_run
 from bench.text import printable
 
 LOCK = "lock"
@@ -123,6 +123,18 @@ def refuse_in_progress(run: RunFolder, what: str) -> None:
 def use_store(runs: Path) -> Iterator[None]:
     """Write to the project's object store, and name what it holds: nothing is collected meanwhile."""
     with _store_lock(runs, fcntl.LOCK_SH, "something is being removed from the object store"):
+        yield
+
+
+@contextmanager
+def keep_store(root: Path) -> Iterator[None]:
+    """Keep what a project's store holds, from before it is looked at until what was found is named by a run. A project
+    without runs has nothing to keep.
+    """
+    if not (root / RUNS).is_dir():
+        yield
+        return
+    with use_store(root / RUNS):
         yield
 
 

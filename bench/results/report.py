@@ -58,7 +58,8 @@ class ReportReuse(Struct, frozen=True, kw_only=True):
 
 class Report(Struct, frozen=True, kw_only=True):
     """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
-    is the cause of an incomplete sweep; `alarms` are signs of a leak between arms; `provenance` names what the
+    is the cause of an incomplete sweep, which left `not_begun` cells without a row, `because` of a limit that it
+    reached; `alarms` are signs of a leak between arms; `provenance` names what the
     numbers depend on.
     """
 
@@ -69,6 +70,8 @@ class Report(Struct, frozen=True, kw_only=True):
     skipped: Mapping[str, str] = {}
     verdict: ReportVerdict | None = None
     stopped: str | None = None
+    not_begun: int = 0
+    because: str | None = None
     alarms: tuple[str, ...] = ()
     spend: ReportSpend | None = None
     reuse: ReportReuse | None = None
@@ -137,6 +140,10 @@ def _head(report: Report) -> Iterator[str]:
     if report.stopped:
         yield ""
         yield f"The sweep did not complete ({code(report.stopped)}): the numbers below are partial."
+    if report.not_begun:
+        because = f": {prose(report.because)}" if report.because else ""
+        yield ""
+        yield f"{report.not_begun} cells not begun{because}. They have no row, and no number below counts them."
     if report.alarms:
         yield ""
         yield from (f"* **Alarm.** {prose(alarm)}" for alarm in report.alarms)

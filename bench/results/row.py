@@ -29,6 +29,7 @@ Kind = Literal[
     "verify-failed", "oracle-failed", "tampered", "no-work-produced", "plan-missing", "agent-timeout",
     "agent-gave-up", "skill-not-invoked",
     "review-invalid", "evidence-unverified", "boundary-violated", "skill-changed",
+    "answers-differ",
     "session-error", "provider-error", "infra-error", "cleanup-failure", "oracle-unavailable",
     "cancelled", "budget-exhausted", "deadline", "breaker",
 ]  # fmt: skip
@@ -40,7 +41,9 @@ KINDS_OF_STATUS: dict[Status, frozenset[Kind]] = {
             "agent-gave-up", "skill-not-invoked",
         }
     ),
-    "unusable": frozenset({"review-invalid", "evidence-unverified", "boundary-violated", "skill-changed"}),
+    "unusable": frozenset(
+        {"review-invalid", "evidence-unverified", "boundary-violated", "skill-changed", "answers-differ"}
+    ),
     "failed": frozenset(
         {"session-error", "provider-error", "infra-error", "cleanup-failure", "oracle-unavailable"}
     ),

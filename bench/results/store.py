@@ -87,7 +87,7 @@ class ObjectStore:
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
             raise RunError(f"{digest!r} is not the SHA-256 of an object")
-        return self.folder / digest[:2] / digest[2:]
+        return Path(f"{self.folder}/{digest[:2]}/{digest[2:]}")
 
     def _objects(self) -> Iterator[tuple[str, Path]]:
         """Every object with the digest that its place claims; a file that a crash left unfinished is none."""

@@ -13,12 +13,23 @@ from bench.reuse.drift import (
     alpha_of,
     judge_drift,
     key_digest,
+    latest_pool,
     retired_classes,
     sign_test,
     value_of,
 )
-from bench.reuse.model import MISSES, Kind, Limits, Miss, Selection, Source, Wanted
-from bench.reuse.prior import DRIFT, NONE, PREVIOUS, Found, Prior, find_prior, project_drift, read_drift
+from bench.reuse.model import MISSES, Kind, Limits, Miss, Selection, Source, Wanted, miss_words
+from bench.reuse.prior import (
+    DRIFT,
+    NONE,
+    PREVIOUS,
+    Found,
+    Prior,
+    find_prior,
+    keep_drift,
+    project_drift,
+    read_drift,
+)
 from bench.reuse.select import UNKNOWN, all_fresh, select, with_canaries
 
 __all__ = [
@@ -48,7 +59,10 @@ __all__ = [
     "alpha_of",
     "find_prior",
     "judge_drift",
+    "keep_drift",
     "key_digest",
+    "latest_pool",
+    "miss_words",
     "project_drift",
     "read_drift",
     "retired_classes",

@@ -85,6 +85,23 @@ def all_retired(states: Iterable[DriftState]) -> tuple[Retired, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
+def latest_pool(states: Iterable[DriftState], measures: ReuseKey) -> Pool | None:
+    """The evidence of a provenance class, whichever generation had it last: that with the most looks among those that
+    know of every retirement of the class, for what was pooled before one is judged.
+    """
+    known = list(states)
+    fields = dict(zip(class_fields(), measures, strict=True))
+    retired = {each.at for state in known for each in state.retired if each.fields == fields}
+    pools = [
+        state.pool
+        for state in known
+        if state.pool is not None
+        and state.pool.fields == fields
+        and retired <= {each.at for each in state.retired if each.fields == fields}
+    ]
+    return max(reversed(pools), key=lambda pool: (pool.looks, len(pool.pairs)), default=None)
+
+
 def judge_drift(
     before: DriftState, compared: Sequence[Compared], *, now: datetime, deterministic: bool, complete: bool
 ) -> DriftFile:

@@ -47,6 +47,15 @@ MISSES: Mapping[Miss, str] = {
 }
 
 
+def miss_words(reason: str) -> str:
+    """A reason of `Plan.misses`, such as `differs: provenance.skill`, in a reader's words."""
+    miss, _, field = reason.partition(": ")
+    if not field:
+        return next((said for known, said in MISSES.items() if known == miss), miss)
+    named = field.rpartition(".")[2].replace("_", " ")
+    return f"the {named} is not known" if miss == "unknown" else f"the {named} is another one"
+
+
 class Source(Struct, frozen=True, kw_only=True):
     """Where the row of one cell comes from. `row` is the digest of the earlier row: the one that stands for the
     cell, or that a canary is compared with. A fresh cell has a `reason`; where it is a `field`, both values of it.

@@ -8,17 +8,18 @@ import msgspec
 from msgspec import Struct
 
 from bench.config import Config, read_saved_config
-from bench.digest import digest_bytes
 from bench.errors import RunError, UserError
-from bench.project import RunFolder, find_run, list_runs, split_generation
+from bench.harness import Harness
+from bench.plan_file import PLAN, read_plan_as
+from bench.project import RunFolder, find_run, list_runs, recall, remember, split_generation
 from bench.results import Row, read_every_row
 from bench.reuse.drift import DRIFT_VERSION, DriftFile, DriftState
 
 PREVIOUS = "previous"
 NONE = "none"
 DRIFT = "drift.json"
-_PLAN_VERSIONS = (1, 2)
-_FILES = ("plan.json", "results.jsonl")
+PRUNED_DRIFT = "pruned-drift"
+_FILES = (PLAN, "results.jsonl")
 _MOST_READ = 12  # generations that are looked at
 
 CellKey = tuple[str, str, int]
@@ -26,14 +27,14 @@ CellKey = tuple[str, str, int]
 
 class Prior(Struct, frozen=True, kw_only=True):
     """A measured generation, named RUN/gen-N (or RUN, one of `bench`): its rows, the digest of the plan beside them,
-    what it knows of drift, and whether every cell of its plan has a row.
+    whether every cell of that has a row, and what measured it, if the plan says so.
     """
 
     name: str
     plan: str
     rows: tuple[Row, ...]
-    drift: DriftState
     finished: bool
+    harness: Harness | None = None
 
 
 class Found(Struct, frozen=True):
@@ -55,6 +56,7 @@ class _Version(Struct, frozen=True):
 
 class _Planned(Struct, frozen=True):
     cells: tuple[_PlannedCell, ...]
+    harness: Harness | None = None
 
 
 def find_prior(root: Path, config: Config, planned: Collection[CellKey] = ()) -> Found:
@@ -95,13 +97,22 @@ def _shared(prior: Prior, planned: Collection[CellKey]) -> frozenset[CellKey]:
 
 
 def project_drift(root: Path) -> tuple[DriftState, ...]:
-    """What every generation of the project knows of drift. RunError names a file that cannot be read."""
-    return tuple(
+    """What every generation of the project knows of drift, also of removed runs, which come first. RunError names a file that cannot be read."""
+    there = tuple(
         read_drift(path).state
         for run in list_runs(root)
         for path in (run.path / DRIFT, *sorted(run.path.glob(f"gen-*/{DRIFT}")))
         if path.exists() or path.is_symlink()
     )
+    return (*(state for _, state in recall(root, PRUNED_DRIFT, DriftState)), *there)
+
+
+def keep_drift(root: Path, run: RunFolder) -> None:
+    """Keep what a run that is about to be removed knows of drift: its rows go, what it found of others stays."""
+    for path in sorted(run.path.rglob(DRIFT)):
+        state = read_drift(path).state
+        if state != DriftState():
+            remember(root, PRUNED_DRIFT, run.id, state)
 
 
 def read_drift(path: Path) -> DriftFile:
@@ -135,7 +146,7 @@ def _folders(run: RunFolder) -> Iterator[Path]:
     """The folders of a run that hold a plan, the newest first."""
     generations = [path for path in run.path.glob("gen-*") if path.name[4:].isdecimal()]
     newest_first = sorted(generations, key=lambda path: int(path.name[4:]), reverse=True)
-    yield from (folder for folder in (*newest_first, run.path) if (folder / "plan.json").exists())
+    yield from (folder for folder in (*newest_first, run.path) if (folder / PLAN).exists())
 
 
 def _compatible(run: RunFolder, config: Config) -> bool:
@@ -153,25 +164,15 @@ def _kin(config: Config) -> tuple[str, str, str | None, str | None]:
 def _read(run: RunFolder, folder: Path) -> Prior:
     for path in (run.path, folder, *(folder / name for name in _FILES)):
         _refuse_link(path)
-    try:
-        content = (folder / "plan.json").read_bytes()
-        version = msgspec.json.decode(content, type=_Version).schema_version
-        if version not in _PLAN_VERSIONS:
-            raise RunError(
-                f"{folder / 'plan.json'}: schema_version {version} is not supported, only 1 to {max(_PLAN_VERSIONS)}"
-            )
-        planned = msgspec.json.decode(content, type=_Planned)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunError(f"{folder / 'plan.json'} cannot be read: {error}\n  name another run") from error
+    planned, digest = read_plan_as(folder / PLAN, _Planned)
     rows, _ = read_every_row(folder / "results.jsonl")
     done = {row.key for row in rows if row.outcome.status != "stopped"}
-    drift = folder / DRIFT
     return Prior(
         name=run.id if folder == run.path else f"{run.id}/{folder.name}",
-        plan=digest_bytes(content.removesuffix(b"\n")),
+        plan=digest,
         rows=rows,
-        drift=read_drift(drift).state if drift.exists() else DriftState(),
         finished=all((cell.task, cell.arm, cell.repeat) in done for cell in planned.cells),
+        harness=planned.harness,
     )
 
 

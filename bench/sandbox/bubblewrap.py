@@ -54,16 +54,13 @@ _COMMAND_FAULTS = ("bwrap: execvp ", "bwrap: Can't chdir to ")
 
 
 class Bubblewrap:
-    """The sandbox `bubblewrap`. `program` is its executable, used where it lies; `scratch` a folder like those
-    in which layers will be made.
-    """
+    """The sandbox `bubblewrap`. `program` is its executable, used where it lies."""
 
     name = "bubblewrap"
     contains = True
 
-    def __init__(self, program: str, scratch: Path) -> None:
+    def __init__(self, program: str) -> None:
         self._program = program
-        self._scratch = scratch
 
     def describe(self) -> Mapping[str, str]:
         """The version of bubblewrap, and a digest of everything that the sandbox does but paths of this host."""
@@ -85,9 +82,13 @@ class Bubblewrap:
             message = f"a trial command did not succeed in bubblewrap: {result.detail} {result.stderr.text()}"
             raise SandboxUnavailable(f"{message.strip()}\n{WITHOUT}")
 
-    def can_layer(self) -> bool:
-        """Whether overlays work on the scratch folder, deletions included; probed once."""
-        return self._layers
+    def can_layer(self, folder: Path) -> bool:
+        """Whether overlays work below `folder`, deletions included. What a killed trial leaves is the folder's."""
+        try:
+            with tempfile.TemporaryDirectory(dir=folder, prefix="layers-") as place:
+                return layers_work(self, Path(place))
+        except (OSError, SandboxError):
+            return False
 
     def layout(self, cell: Path) -> Layout:  # noqa: ARG002 - the same for every cell
         """The parts of a cell have fixed places inside."""
@@ -126,14 +127,6 @@ class Bubblewrap:
     @cached_property
     def _devices(self) -> Mapping[Path, int]:
         return device_modes()
-
-    @cached_property
-    def _layers(self) -> bool:
-        try:
-            with tempfile.TemporaryDirectory(dir=self._scratch, prefix="layers-") as folder:
-                return layers_work(self, Path(folder))
-        except (OSError, SandboxError):
-            return False
 
     @cached_property
     def _version(self) -> str:

@@ -1,7 +1,6 @@
 """What the entry points of `incumbent.sandboxes` name."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, cast
 
 from bench.config import SandboxConfig
@@ -30,7 +29,7 @@ class BubblewrapFactory:
     def create(self, config: SandboxConfig) -> Sandbox:
         """The sandbox; SandboxUnavailable on other systems than Linux, and without a bubblewrap."""
         require_linux(config.name)
-        return Bubblewrap(bubblewrap_program(config.options.get("program")), Path(config.scratch))
+        return Bubblewrap(bubblewrap_program(config.options.get("program")))
 
 
 class HostFactory:

@@ -46,17 +46,17 @@ class Host:
     def probe(self) -> None:
         """Nothing can be missing."""
 
-    def can_layer(self) -> bool:
+    def can_layer(self, folder: Path) -> bool:  # noqa: ARG002 - nowhere
         """Nothing is mounted, so nothing is layered."""
         return False
 
     def layout(self, cell: Path) -> Layout:
         """The real folders of the cell."""
         return Layout(
-            workspace=str(cell / "workspace"),
-            home=str(cell / "home"),
-            temporary=str(cell / "temporary"),
-            output=str(cell / "output"),
+            workspace=f"{cell}/workspace",
+            home=f"{cell}/home",
+            temporary=f"{cell}/temporary",
+            output=f"{cell}/output",
             contained=False,
         )
 

@@ -164,7 +164,7 @@ class _Exchange:
         self._observe = observe
         self._unsent = memoryview(launch.stdin)
         self._stdout, self._stderr = Capture(launch.keep), Capture(launch.keep)
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.PollSelector()  # few files, for a short while: cheaper than epoll
         self._handle = os.pidfd_open(process.pid)
         self._open = 0
         self.exited = False

@@ -112,8 +112,8 @@ class Sandbox(Protocol):
         """Start a real command with the flags in use; SandboxUnavailable says which setting to change."""
         ...
 
-    def can_layer(self) -> bool:
-        """Whether `Layered` mounts with an upper folder work here; probed once."""
+    def can_layer(self, folder: Path) -> bool:
+        """Whether `Layered` mounts with an upper folder work below `folder`, tried there."""
         ...
 
     def layout(self, cell: Path) -> Layout:

@@ -1,9 +1,11 @@
 """Shell commands that judge a working copy: the visible check and the hidden oracle."""
 
+# ruff: noqa: PTH103, PTH120 - staged for every cell, where pathlib takes ten times as long
+
 import os
 import secrets
 import shutil
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.cancellation import Cancellation
+from bench.disk import fresh_folder
 from bench.errors import SandboxError
 from bench.sandbox import (
     Command,
@@ -26,6 +29,7 @@ from bench.sandbox import (
 from bench.suite import CommandOracle, OracleFile
 
 LONGEST_TAIL = 4000
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class CheckPlace(Struct, frozen=True, kw_only=True):
@@ -108,7 +112,7 @@ def _run(
     stdin: bytes = b"",
 ) -> ProcessResult:
     """One command by a non-login shell, in a home of its own: no profile or user site of an agent is read."""
-    home = Path(tempfile.mkdtemp(prefix="check-home-", dir=place.folder))
+    home = fresh_folder(place.folder, "check-home-")
     environment = dict(place.environment) | {"HOME": place.layout.seen(home, place.layout.home)}
     for mount in oracle:
         environment["ORACLE"] = place.layout.seen(mount.source, mount.target)
@@ -132,23 +136,33 @@ def _run(
 @contextmanager
 def _staged(parent: Path, files: tuple[OracleFile, ...]) -> Iterator[Path]:
     """The files, readable by this user alone, in a private folder that is gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="oracle-", dir=parent))
+    folder = fresh_folder(parent, "oracle-")
     try:
         for file in files:
-            path = folder / file.target
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.write_bytes(file.content)
-            path.chmod(0o400)
+            _write(f"{folder}/{file.target}", file.content)
         yield folder
     finally:
         shutil.rmtree(folder)
 
 
+def _write(path: str, content: bytes) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with os.fdopen(os.open(path, _NEW, 0o400), "wb") as file:
+        file.write(content)
+
+
 def _intact(folder: Path, files: tuple[OracleFile, ...]) -> bool:
     """Whether the folder holds exactly these files with exactly these bytes."""
-    paths = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names]
-    found = {path.relative_to(folder).as_posix(): path for path in paths}
-    return set(found) == {file.target for file in files} and all(
-        not found[file.target].is_symlink() and found[file.target].read_bytes() == file.content
-        for file in files
-    )
+    found = {f"{parent}/{name}" for parent, _, names in os.walk(folder) for name in names}
+    expected = {f"{folder}/{file.target}": file.content for file in files}
+    return found == expected.keys() and all(_holds(path, content) for path, content in expected.items())
+
+
+def _holds(path: str, content: bytes) -> bool:
+    """Whether a file of these bytes is there; a link is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode) and file.read(len(content) + 1) == content

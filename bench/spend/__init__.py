@@ -6,6 +6,7 @@ from bench.spend.campaign import (
     campaign_runs,
     has_caps,
     hold_campaign,
+    keep_spend,
     read_ledger,
     refuse_spent_campaign,
     total,
@@ -42,11 +43,15 @@ from bench.spend.terms import (
     session_ceiling,
     settlement,
 )
-from bench.spend.time_left import Ends, ends_of, session_seconds
+from bench.spend.time_left import LEAST_FREE, LEAST_PAID, Ends, ends_of, session_seconds
+from bench.spend.worked import WORKED, Worked, at_work, read_worked
 
 __all__ = [
     "JOURNAL",
+    "LEAST_FREE",
+    "LEAST_PAID",
     "NOTHING",
+    "WORKED",
     "Account",
     "Allowance",
     "Amounts",
@@ -74,6 +79,8 @@ __all__ = [
     "Spending",
     "Stop",
     "Terms",
+    "Worked",
+    "at_work",
     "campaign_caps",
     "campaign_runs",
     "cost",
@@ -84,6 +91,7 @@ __all__ = [
     "expect",
     "has_caps",
     "hold_campaign",
+    "keep_spend",
     "limits_of",
     "make_terms",
     "picodollar_cap",
@@ -92,6 +100,7 @@ __all__ = [
     "read_journal",
     "read_ledger",
     "read_prices",
+    "read_worked",
     "refuse_spent_campaign",
     "replay",
     "run_caps",

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,13 +11,14 @@ from msgspec import Struct
 
 from bench.config import BudgetConfig, Config
 from bench.errors import BudgetSpent, RunError
-from bench.project import RUNS, RunFolder, list_runs
+from bench.project import RUNS, RunFolder, list_runs, recall, remember
 from bench.spend.journal import JOURNAL, read_journal
 from bench.spend.ledger import Caps, Ledger, Limit, limits_of, replay
-from bench.spend.model import NOTHING, Amounts, shown
+from bench.spend.model import NOTHING, Amounts, Unit, shown
 from bench.spend.terms import Terms, campaign_caps
 
 _MOST_NAMED = 5
+PRUNED_SPEND = "pruned-spend"
 
 
 class RunSpend(Struct, frozen=True, kw_only=True):
@@ -25,6 +26,14 @@ class RunSpend(Struct, frozen=True, kw_only=True):
 
     run: str
     amounts: Amounts
+
+
+class PrunedSpend(Struct, frozen=True, kw_only=True):
+    """What a run that was removed has spent of its campaign, and how many of its sessions do not know their part."""
+
+    campaign: str
+    settled: Amounts
+    unknown: dict[Unit, int]
 
 
 class _Named(Struct, frozen=True):
@@ -49,11 +58,27 @@ def campaign_runs(
     """
     if config.campaign is None or not has_caps(config.budget):
         return ()
-    return tuple(
+    there = (
         RunSpend(run=run.id, amounts=_spent(run, terms))
         for run in list_runs(root)
         if run.id != without and _campaign_of(run) == config.campaign
     )
+    removed = (
+        RunSpend(run=f"{run} (removed)", amounts=_counted(spend.settled, spend.unknown, terms))
+        for run, spend in recall(root, PRUNED_SPEND, PrunedSpend)
+        if spend.campaign == config.campaign
+    )
+    return (*removed, *there)
+
+
+def keep_spend(root: Path, run: RunFolder) -> None:
+    """Keep what a run that is about to be removed has spent of its campaign. RunError if that cannot be told."""
+    path = run.path / JOURNAL
+    campaign = _campaign_of(run) if path.exists() else None
+    if campaign is not None:
+        ledger = read_ledger(path)
+        spent = PrunedSpend(campaign=campaign, settled=ledger.settled, unknown=dict(ledger.unknown))
+        remember(root, PRUNED_SPEND, run.id, spent)
 
 
 def total(runs: Sequence[RunSpend]) -> Amounts:
@@ -135,9 +160,13 @@ def _campaign_of(run: RunFolder) -> str | None:
 
 def _spent(run: RunFolder, terms: Terms) -> Amounts:
     ledger = read_ledger(run.path / JOURNAL)
-    usd = max(terms.usd or 0, terms.unpriced or 0) * ledger.unknown.get("usd", 0)
-    tokens = (terms.tokens or 0) * ledger.unknown.get("tokens", 0)
-    return ledger.settled.plus(Amounts(picodollars=usd, tokens=tokens))
+    return _counted(ledger.settled, ledger.unknown, terms)
+
+
+def _counted(settled: Amounts, unknown: Mapping[Unit, int], terms: Terms) -> Amounts:
+    usd = max(terms.usd or 0, terms.unpriced or 0) * unknown.get("usd", 0)
+    tokens = (terms.tokens or 0) * unknown.get("tokens", 0)
+    return settled.plus(Amounts(picodollars=usd, tokens=tokens))
 
 
 def read_ledger(path: Path, limits: Sequence[Limit] = ()) -> Ledger:

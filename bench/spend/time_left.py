@@ -15,8 +15,11 @@ LEAST_FREE = 1.0
 
 
 class Ends(Struct, frozen=True):
-    """When a run must be over, on both clocks: the steady one for `wall`, that of the calendar for `deadline`."""
+    """When a run must be over, on both clocks: the steady one for `wall`, that of the calendar for `deadline`.
+    This process `began` to work on it at a time of the steady one.
+    """
 
+    began: float = 0.0
     steady: float | None = None
     calendar: datetime | None = None
 
@@ -27,11 +30,12 @@ class Ends(Struct, frozen=True):
         return min((each for each in (steady, calendar) if each is not None), default=None)
 
 
-def ends_of(budget: BudgetConfig) -> Ends:
-    """The ends of a run that begins now."""
-    steady = None if budget.wall is None else time.monotonic() + budget.wall
+def ends_of(budget: BudgetConfig, worked: float = 0.0) -> Ends:
+    """The ends of a run that begins now, or goes on after it `worked` so many seconds."""
+    began = time.monotonic()
+    steady = None if budget.wall is None else began + budget.wall - worked
     calendar = None if budget.deadline is None else datetime.fromisoformat(budget.deadline)
-    return Ends(steady, calendar)
+    return Ends(began, steady, calendar)
 
 
 def session_seconds(timeout: float, left: float | None, least: float, seen: Sequence[float]) -> float | None:

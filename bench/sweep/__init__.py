@@ -1,5 +1,6 @@
 """Plan, schedule, execute."""
 
+from bench.sweep.affording import limits_now, refuse_unaffordable, shortfalls
 from bench.sweep.again import Measured, arms_again, differences, find_cell, open_measured
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
@@ -9,6 +10,7 @@ from bench.sweep.ground import (
     CASSETTES,
     Ground,
     canonical_skills,
+    counting_work,
     make_arms,
     measure_plan,
     open_ground,
@@ -16,10 +18,10 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
-from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
+from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.modelling import check_model
 from bench.sweep.paying import Means, paying_campaign, read_means
-from bench.sweep.plan import check_cells, make_plan, works_on
+from bench.sweep.plan import make_plan, works_on
 from bench.sweep.pool import run_ordered
 from bench.sweep.reading import read_plan
 from bench.sweep.reporting import sweep_report
@@ -31,7 +33,6 @@ from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
     "CASSETTES",
-    "PLAN_VERSION",
     "Breaker",
     "Costs",
     "Declared",
@@ -45,12 +46,13 @@ __all__ = [
     "SweepResult",
     "arms_again",
     "canonical_skills",
-    "check_cells",
     "check_model",
+    "counting_work",
     "differences",
     "expect_costs",
     "find_cell",
     "judge_canaries",
+    "limits_now",
     "make_arms",
     "make_plan",
     "measure_plan",
@@ -66,9 +68,11 @@ __all__ = [
     "read_sealed",
     "refuse_changed",
     "refuse_solved",
+    "refuse_unaffordable",
     "run_ordered",
     "run_sweep",
     "seal_plan",
+    "shortfalls",
     "sweep_on",
     "sweep_report",
     "with_reuse",

@@ -55,10 +55,9 @@ def _passes(ground: Ground, task: Task, cancellation: Cancellation) -> bool:
         (folder / name).mkdir()
     try:
         template = ground.templates.build(task)
-        place = Place(
-            folder, ground.sandbox.layout(folder), ground.workspaces.create(template, folder), template
-        )
-        view = place.copy.last(place.layout.workspace)
+        copy = ground.workspaces.create(template, folder)
+        place = Place(folder, ground.sandbox.layout(folder), copy, template)
+        view = copy.last(place.layout.workspace, copy.entries())
         where = check_place(ground.config, ground.environments, task, place, view)
         with ground.cpu:
             return run_oracle(ground.sandbox, where, task.oracle, cancellation).passed

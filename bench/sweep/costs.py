@@ -8,17 +8,13 @@ from bench.arms import Cell
 from bench.spend import (
     Expectation,
     Limit,
-    campaign_caps,
-    campaign_runs,
     cost,
     earlier_rows,
     expect,
-    limits_of,
-    run_caps,
     seconds,
-    total,
 )
 from bench.spend import shown as with_unit
+from bench.sweep.affording import limits_now
 from bench.sweep.ground import Ground
 
 
@@ -74,7 +70,7 @@ def expect_costs(ground: Ground, cells: Sequence[Cell]) -> Costs:
         seconds=expect(kinds, rows, seconds),
         workers=config.workers,
         at_most=_at_most(ground, len(kinds)),
-        limits=tuple(_used(limit) for limit in _limits(ground)),
+        limits=tuple(_used(limit) for limit in limits_now(ground)),
     )
 
 
@@ -86,12 +82,6 @@ def _at_most(ground: Ground, cells: int) -> float | None:
     attempts = cells * (1 + config.retries) * config.generations
     by_cell = None if budget.cell.usd is None else attempts * budget.cell.usd
     return min((each for each in (budget.usd, by_cell) if each is not None), default=None)
-
-
-def _limits(ground: Ground) -> tuple[Limit, ...]:
-    others = campaign_runs(ground.root, ground.config, ground.means.terms)
-    budget = ground.config.budget
-    return limits_of(run_caps(budget), campaign_caps(budget), total(others))
 
 
 def _used(limit: Limit) -> str:

@@ -14,13 +14,20 @@ _LONGEST = 30 * 86_400.0
 
 
 @contextmanager
-def deadline(budget: BudgetConfig, cancellation: Cancellation) -> Iterator[Ends]:
-    """Cancel at the end of a run that begins now. BudgetSpent for a deadline that is over."""
-    ends = ends_of(budget)
+def deadline(budget: BudgetConfig, cancellation: Cancellation, worked: float = 0.0) -> Iterator[Ends]:
+    """Cancel at the end of a run that begins now, or goes on after it `worked` so many seconds. BudgetSpent if that
+    end is over.
+    """
+    ends = ends_of(budget, worked)
     left = ends.left()
     if left is None:
         yield ends
         return
+    if budget.wall is not None and worked >= budget.wall:
+        raise BudgetSpent(
+            f"the run was at work for {worked:.0f} seconds, and budget.wall allows {budget.wall:.0f}\n"
+            "  start a new run with the same words: rows that still hold are reused"
+        )
     if left <= 0:
         raise BudgetSpent(
             f"the deadline is over: budget.deadline is {budget.deadline}\n  give a later one, or none (null)"

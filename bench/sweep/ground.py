@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -10,25 +11,35 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from bench.agents import Agent, create_agent
-from bench.arms import Arm, ModelAccess, SessionMemory, TemplateSource, Workbench, check_tools, harness_digest
+from bench.arms import (
+    Arm,
+    LiveFiles,
+    ModelAccess,
+    SessionMemory,
+    TemplateSource,
+    Workbench,
+    check_tools,
+)
 from bench.cancellation import Cancellation
-from bench.config import ArmSpec, Config, DerivedTool, Role, ServerTool, read_prompt
+from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import digest_json
 from bench.environments import Environments, EnvironmentSource
 from bench.errors import SandboxUnavailable
+from bench.harness import Harness, read_harness
+from bench.plan_file import PLAN_VERSION
 from bench.project import RunFolder
 from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
-from bench.reuse import UNKNOWN
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
-from bench.spend import Purse
-from bench.suite import Refused, Suite, Task, digest_source, load_suite, select_tasks
+from bench.spend import Purse, at_work, read_worked
+from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
-from bench.sweep.model import PLAN_VERSION, Declared, Plan, Proposed, Sealed
+from bench.sweep.live_files import shown_files, tools_digest
+from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.modelling import check_model, is_local, measured_with, open_model
-from bench.sweep.paying import Means, open_spending, read_means
+from bench.sweep.paying import Means, is_paid, open_spending, read_means
 from bench.sweep.plan import make_plan
 from bench.sweep.scratch import open_scratch
 from bench.sweep.standing import read_standing
@@ -43,7 +54,9 @@ SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ssl", "/etc/alt
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """A project, its suite, and the machinery that measures it. `skipped` gives a reason for each task left out."""
+    """A project, its suite, and the machinery that measures it. `skipped` gives a reason for each task left out,
+    `began` is the time in ns before anything was hashed.
+    """
 
     config: Config
     root: Path
@@ -58,7 +71,8 @@ class Ground(Struct, frozen=True, kw_only=True):
     environments: EnvironmentSource
     redactor: Redactor
     scratch: Path
-    harness: str
+    harness: Harness
+    began: int
     cpu: threading.Semaphore
     means: Means
 
@@ -93,9 +107,14 @@ class Ground(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_ground(
-    config: Config, root: Path, config_dirs: Sequence[Path], cancellation: Cancellation
+    config: Config,
+    root: Path,
+    config_dirs: Sequence[Path],
+    cancellation: Cancellation,
+    run: RunFolder | None = None,
 ) -> Iterator[Ground]:
-    """Everything that can be checked before a cell is paid has been, once this yields."""
+    """Everything that can be checked before a cell is paid has been, once this yields. `run` is one that goes on."""
+    began = time.time_ns()
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
     for name, spec in config.arms.items():
@@ -108,7 +127,7 @@ def open_ground(
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
     with (
-        deadline(config.budget, cancellation) as ends,
+        deadline(config.budget, cancellation, read_worked(run.path) if run else 0.0) as ends,
         open_scratch(Path(config.sandbox.scratch)) as scratch,
     ):
         environments = Environments(root, scratch, contained=sandbox.contains)
@@ -138,10 +157,21 @@ def open_ground(
             environments=environments,
             redactor=Redactor((key,)),
             scratch=scratch,
-            harness=harness_digest(),
+            harness=read_harness((("agents", config.agent.name), ("sandboxes", config.sandbox.name))),
+            began=began,
             cpu=workshop.cpu,
             means=structs.replace(means, ends=ends),
         )
+
+
+@contextmanager
+def counting_work(ground: Ground, run: RunFolder) -> Iterator[None]:
+    """Count the time that the run is at work, where it is limited: also what passed before it had a folder."""
+    if ground.config.budget.wall is None:
+        yield
+        return
+    with at_work(run.path, ground.means.ends.began):
+        yield
 
 
 def _prompts(config: Config, root: Path, config_dirs: Sequence[Path]) -> dict[str, str]:
@@ -200,6 +230,7 @@ def seal_plan(
         tasks=(),
         cells=(),
         left_out={**left_out, **ground.skipped},
+        harness=ground.harness,
     )
     return make_plan(
         config.arms,
@@ -248,7 +279,7 @@ def _arm(ground: Ground, name: str, skills: Mapping[str, Skill], overlay: str | 
         skills=loaded,
         prompts={session: ground.prompts[each.prompt] for session, each in spec.sessions.items()},
         overlay=overlay,
-        tools=_tools_digest(ground.root, spec),
+        tools=tools_digest(ground.root, spec),
         configuration=_dependent_configuration(ground.config, spec, ground.root),
     )
 
@@ -280,19 +311,6 @@ def _relative(value: Any, root: str) -> Any:
     return [_relative(each, root) for each in value] if isinstance(value, list) else value
 
 
-def _tools_digest(root: Path, spec: ArmSpec) -> str | None:
-    """Digest of the files that the arm's tools show; null without any, blank where they cannot be told."""
-    named = {
-        name: root / (tool.program if isinstance(tool, ServerTool) else tool.source)
-        for name, tool in spec.tools.items()
-        if not isinstance(tool, DerivedTool)
-    }
-    try:
-        return digest_json({name: digest_source(path) for name, path in named.items()}) if named else None
-    except (Refused, OSError):
-        return UNKNOWN
-
-
 def measure_plan(
     ground: Ground,
     sealed: Sealed,
@@ -317,9 +335,12 @@ def sweep_on(
     cancellation: Cancellation,
 ) -> SweepResult:
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
-    standing, journal = read_standing(folder, digest_json(sealed.plan))
+    paying = is_paid(ground.config, ground.means)
+    standing, journal = read_standing(folder, digest_json(sealed.plan), paying=paying)
     paid = (sealed.plan.generation, standing.sessions())
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
+    # also where no cell begins: what reads a sweep finds that it has no row
+    (folder / "results.jsonl").touch()
     with (
         closing(journal),
         closing(RowFile(folder / "results.jsonl")) as rows,
@@ -358,7 +379,11 @@ def open_workbench(
         journal=journal,
         redactor=ground.redactor,
         scratch=ground.scratch,
-        harness=ground.harness,
+        harness=ground.harness.digest,
         cpu=ground.cpu,
         purse=purse,
+        live=LiveFiles(
+            shown_files(ground.config, ground.root, ground.agent, ground.environments, ground.tasks, arms),
+            ground.began,
+        ),
     )

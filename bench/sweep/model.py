@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from bench.arms.model import Cell
+from bench.harness import Harness
 from bench.results import Row
 from bench.reuse import DriftState, Source
 
@@ -35,14 +36,11 @@ class Proposed(Struct, frozen=True, kw_only=True):
     champion: str
 
 
-PLAN_VERSION = 2  # 2: `declared` and `proposed`, and where the row of each cell comes from
-
-
 class Plan(Struct, frozen=True, kw_only=True):
     """The cells in order, and what they depend on. `left_out` gives a reason for each arm or task not measured;
     `proposed` is null where nothing is tried. `sources` says, cell by cell, which row of the generation `reuse_from`
     stands for it, and why none where none does; without any, every cell is measured. `foundation` holds a digest of
-    each thing that the cells depend on.
+    each thing that the cells depend on, `harness` the versions behind one of them; null in older plans.
 
     Every row carries the plan's digest, so that nothing in it can be changed once a cell was measured.
     """
@@ -62,6 +60,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     reuse_from: str | None = None
     sources: tuple[Source, ...] = ()
     foundation: dict[str, str] = {}
+    harness: Harness | None = None
 
     def source(self, cell: Cell) -> Source:
         """Where the row of a cell of this plan comes from."""

@@ -50,6 +50,14 @@ def read_means(config: Config, agent: Agent, root: Path, config_dirs: Sequence[P
     return Means(terms=terms, prices=prices)
 
 
+def is_paid(config: Config, means: Means) -> bool:
+    """Whether sessions cost or count towards a limit. Where they do not, a line that a crash of the host takes costs
+    nobody anything, and nothing waits for the disk.
+    """
+    limits = limits_of(run_caps(config.budget), campaign_caps(config.budget), total(()))
+    return bool(limits) or means.terms.calls_model
+
+
 def open_spending(
     config: Config,
     root: Path,
@@ -67,8 +75,7 @@ def open_spending(
     others = campaign_runs(root, config, means.terms, without=run.id)
     limits = limits_of(run_caps(budget), campaign_caps(budget), total(others))
     ledger = read_ledger(path, limits)
-    # with nothing to keep, a line that a crash of the host may lose costs nobody anything
-    durable = bool(limits) or means.terms.calls_model
+    durable = is_paid(config, means)
     if durable:
         _refuse_forgotten(path, *paid)
     journal = Journal(path, means.prices.digest, durable=durable)

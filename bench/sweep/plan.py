@@ -7,7 +7,7 @@ from msgspec import structs
 
 from bench.arms.model import Cell
 from bench.config import ArmSpec
-from bench.errors import BudgetExhausted, OverlayError, SuiteError
+from bench.errors import OverlayError, SuiteError
 from bench.suite import Task
 from bench.sweep.model import Plan
 
@@ -64,20 +64,6 @@ def works_on(arm: ArmSpec, task: Task) -> bool:
     """Whether an arm can be measured on a task: a review has labels to find, work has a hidden test to pass."""
     last = arm.ordered_sessions()[-1][1]
     return (last.kind == "review") == task.is_review
-
-
-def check_cells(plan: Plan, most: int | None, spent: int = 0) -> None:
-    """Refuse a plan that takes a run over its budget of cells, before any of them is measured. Those that an earlier
-    row stands for cost nothing.
-    """
-    paid = len(plan.paid)
-    if most is None or spent + paid <= most:
-        return
-    before = f" after the {spent} that were measured" if spent else ""
-    raise BudgetExhausted(
-        f"the plan has {paid} cells to measure{before}: more than budget.cells={most} allows\n"
-        f"  measure fewer tasks (tasks.id=…), fewer repeats, or raise budget.cells"
-    )
 
 
 def _without_arm(tasks: Sequence[Task], planned: Collection[str]) -> dict[str, str]:

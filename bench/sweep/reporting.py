@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bench import __version__
 from bench.results import Report, ReportReuse, ReportVerdict, Row, health
+from bench.reuse import miss_words
 from bench.skills import ArmChange, identical_changes
 from bench.sweep.ground import Ground
 from bench.sweep.model import Plan
@@ -22,6 +23,8 @@ def sweep_report(
         skipped=plan.left_out,
         verdict=verdict,
         stopped=result.stopped,
+        not_begun=len(plan.cells) - len({row.key for row in result.rows}),
+        because=result.because,
         spend=None if result.account is None else result.account.report(),
         reuse=_reuse(plan, result),
         alarms=() if ground.agent.deterministic else _alarms(result.rows),
@@ -37,7 +40,7 @@ def _reuse(plan: Plan, result: SweepResult) -> ReportReuse | None:
         fresh=counts["fresh"],
         canaries=counts["canary"],
         reused=counts["reused"],
-        misses=dict(plan.misses().most_common()),
+        misses={miss_words(reason): count for reason, count in plan.misses().most_common()},
         drift=result.drift,
     )
 
@@ -54,7 +57,7 @@ def _provenance(ground: Ground, plan: Plan) -> dict[str, str]:
         "configuration": plan.configuration,
         "sandbox": sandbox,
         "working copies": ground.workspaces.name,
-        "harness": ground.harness,
+        "harness": ground.harness.digest,
         "seed": str(plan.seed),
     }
 

@@ -9,6 +9,7 @@ from bench.arms import Arm, Journal, Workbench, read_sessions
 from bench.arms.provenance import provenance
 from bench.digest import digest_json
 from bench.errors import RunError
+from bench.harness import first_difference
 from bench.results import ObjectStore, Provenance, read_rows
 from bench.spend import OpenPurse
 from bench.sweep.foundation import TEMPLATE, differences, foundation
@@ -18,6 +19,7 @@ from bench.sweep.model import Plan
 _MOST_NAMED = 10
 _DIGEST_LENGTH = 64
 JOURNAL = "journal.jsonl"
+HARNESS = "harness"
 
 _Work = tuple[tuple[str, str], Provenance]
 
@@ -28,7 +30,8 @@ def refuse_changed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], folder: 
     if not changed:  # else the project may no longer have the tasks and arms that were measured
         store, forgetful = ObjectStore(folder), Journal(folder / JOURNAL, plan.suite)
         bench = open_workbench(ground, plan, arms, store, forgetful, OpenPurse(ground.config.timeout))
-        changed = [*_of_work(bench, _done(folder))] or [*_of_foundation(bench, plan)]
+        named = first_difference(plan.harness, ground.harness)
+        changed = [*_of_work(bench, _done(folder), named)] or [*_of_foundation(bench, plan, named)]
     if not changed:
         return
     listed = "".join(f"\n  {each}" for each in changed[:_MOST_NAMED])
@@ -51,9 +54,10 @@ def _of_plan(ground: Ground, plan: Plan) -> Iterator[str]:
             yield _said(name, then[name], value)
 
 
-def _of_foundation(bench: Workbench, plan: Plan) -> Iterator[str]:
+def _of_foundation(bench: Workbench, plan: Plan, harness: str | None) -> Iterator[str]:
     """What cells depend on that nothing was paid for yet, or that earlier rows stand for."""
-    yield from (f"{name} of some cells" for name in differences(plan.foundation, foundation(bench, plan)))
+    for name in differences(plan.foundation, foundation(bench, plan)):
+        yield harness if name == HARNESS and harness else f"{name} of some cells"
 
 
 def _done(folder: Path) -> Iterator[_Work]:
@@ -65,7 +69,7 @@ def _done(folder: Path) -> Iterator[_Work]:
         yield (entry.task, entry.arm), entry.provenance
 
 
-def _of_work(bench: Workbench, done: Iterable[_Work]) -> Iterator[str]:
+def _of_work(bench: Workbench, done: Iterable[_Work], harness: str | None) -> Iterator[str]:
     """What the first work on each task by each arm depended on, where it is something else now."""
     seen: set[tuple[str, str, str]] = set()
     for (task, arm), before in _first(done).items():
@@ -77,7 +81,8 @@ def _of_work(bench: Workbench, done: Iterable[_Work]) -> Iterator[str]:
             difference = (name, str(value), str(now[name]))
             if name not in TEMPLATE and value != now[name] and difference not in seen:
                 seen.add(difference)
-                yield _said(f"{name} (seen in task {task}, arm {arm})", value, now[name])
+                named = harness if name == HARNESS else None
+                yield named or _said(f"{name} (seen in task {task}, arm {arm})", value, now[name])
 
 
 def _first(done: Iterable[_Work]) -> Mapping[tuple[str, str], Provenance]:

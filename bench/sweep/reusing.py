@@ -8,8 +8,9 @@ from msgspec import structs
 from bench.arms import Arm, Cell, Journal, Workbench, identity, provenance
 from bench.cancellation import Cancellation
 from bench.errors import MeasurementError, RunError
+from bench.harness import first_difference
 from bench.project import objects_of
-from bench.results import ObjectStore, ReuseKey, reuse_fields, reuse_values
+from bench.results import ObjectStore, ReuseKey, class_of, reuse_fields, reuse_values
 from bench.reuse import (
     NONE,
     UNKNOWN,
@@ -23,6 +24,7 @@ from bench.reuse import (
     all_retired,
     find_prior,
     key_digest,
+    latest_pool,
     project_drift,
     retired_classes,
     select,
@@ -33,23 +35,19 @@ from bench.suite import Task
 from bench.sweep.foundation import foundation
 from bench.sweep.ground import Ground, open_workbench
 from bench.sweep.model import Plan, Sealed
-from bench.sweep.plan import check_cells
 from bench.sweep.pool import run_ordered
 from bench.workspace import Template
 
+HARNESS = "provenance.harness"
 _REPEAT = reuse_fields().index("identity.repeat")
 
 
-def with_reuse(
-    ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation, spent: int = 0
-) -> Sealed:
-    """The plan with the source of each cell, and the earlier rows that it names. BudgetExhausted if the cells that
-    are left to measure and the `spent` ones are more than allowed; RunError for a named run that cannot be used.
+def with_reuse(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
+    """The plan with the source of each cell, and the earlier rows that it names. RunError for a named run that
+    cannot be used.
     """
     founded = structs.replace(plan, foundation=foundation(_workbench(ground, plan, arms), plan))
-    sealed = _sealed(ground, founded, arms, cancellation)
-    check_cells(sealed.plan, ground.config.budget.cells, spent)
-    return sealed
+    return _sealed(ground, founded, arms, cancellation)
 
 
 def _sealed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
@@ -58,13 +56,15 @@ def _sealed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: C
     incumbents = {cell.key for cell in plan.cells if cell.role != "candidate"}
     found = find_prior(ground.root, ground.config, incumbents)
     try:
-        retired = all_retired(project_drift(ground.root))
+        states = project_drift(ground.root)
     except RunError as error:
         unknown = all_fresh(plan.cells, "drift-unknown", str(error).splitlines()[0])
         return _with(plan, None, unknown, DriftState(), (*found.notes, str(error)))
+    retired = all_retired(states)
     if found.prior is None:
         return _with(plan, None, all_fresh(plan.cells, "no-prior"), DriftState(retired=retired), found.notes)
-    drift = DriftState(pool=found.prior.drift.pool, retired=retired)
+    pool = latest_pool(states, _class(_workbench(ground, plan, arms), plan))
+    drift = DriftState(pool=pool, retired=retired)
     selection = _selected(ground, plan, arms, (found.prior, drift), cancellation)
     return _with(plan, found, selection, drift, found.notes)
 
@@ -93,7 +93,8 @@ def _selected(
     bench = _workbench(ground, plan, arms)
     wanted = _wanted(bench, plan, _templates(bench, plan, prior, cancellation))
     limits = Limits(now=datetime.now(UTC), max_age_days=reuse.max_age_days, retired=retired_classes(drift))
-    selection = select(wanted, prior.rows, prior.plan, limits, bench.store.damage)
+    found = select(wanted, prior.rows, prior.plan, limits, bench.store.damage)
+    selection = _naming_harness(found, first_difference(prior.harness, ground.harness))
     looks = {key: pair.look for key, pair in drift.pool.pairs.items()} if drift.pool else {}
     return with_canaries(
         wanted,
@@ -102,6 +103,23 @@ def _selected(
         f"{ground.config.seed}/{prior.plan}",
         lambda cell: looks.get(key_digest(cell.key), 0) if looks and cell.key else 0,
     )
+
+
+def _class(bench: Workbench, plan: Plan) -> ReuseKey:
+    """What measures every cell of the plan; it is the same for all of them, and for no template."""
+    first = plan.cells[0]
+    return class_of(_key(bench, first, None))
+
+
+def _naming_harness(selection: Selection, difference: str | None) -> Selection:
+    """The same, with what of the harness is another one beside the digests that differ."""
+    if difference is None:
+        return selection
+    sources = (
+        structs.replace(source, detail=difference) if source.field == HARNESS else source
+        for source in selection.sources
+    )
+    return Selection(tuple(sources), selection.rows)
 
 
 def _workbench(ground: Ground, plan: Plan, arms: Mapping[str, Arm]) -> Workbench:
@@ -152,7 +170,7 @@ def _wanted(bench: Workbench, plan: Plan, templates: Mapping[str, Template]) -> 
     return repeats
 
 
-def _key(bench: Workbench, cell: Cell, template: Template) -> ReuseKey:
+def _key(bench: Workbench, cell: Cell, template: Template | None) -> ReuseKey:
     """The key of a cell; a model that is called but not named is unknown."""
     named = identity(bench, cell, 0)
     if bench.agent.calls_model and named.model is None:

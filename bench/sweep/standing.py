@@ -48,16 +48,17 @@ class Standing(Struct, frozen=True):
         return max(after, self.paid.get(key, 0))
 
 
-def read_standing(folder: Path, plan: str) -> tuple[Standing, Journal]:
+def read_standing(folder: Path, plan: str, *, paying: bool) -> tuple[Standing, Journal]:
     """How far the sweep of `folder` came, and its journal, ready to go on. Lines that a crash left unfinished are
-    cut off. RunError names what is damaged, or belongs to another plan.
+    cut off. RunError names what is damaged, or belongs to another plan. Where nobody is `paying` for sessions, the
+    journal does not wait for the disk.
     """
     path = folder / "results.jsonl"
     rows: tuple[Row, ...] = ()
     if path.exists():
         cut_torn_line(path)
         rows, _ = read_rows(path)
-    journal, remembered = open_journal(folder / "journal.jsonl", plan, rows)
+    journal, remembered = open_journal(folder / "journal.jsonl", plan, rows, durable=paying)
     paid = _paid(entry for entries in remembered.sessions.values() for entry in entries)
     return Standing(_by_cell(rows), remembered.rows, paid), journal
 

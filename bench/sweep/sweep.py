@@ -33,17 +33,19 @@ from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, 
 # Cells begun beyond the fold point, per worker. Fewer let one long cell hold up the others; more are wasted in an
 # outage (tests/perf/table.py shows both on published durations).
 AHEAD = 4
+UNPAID = ("budget-exhausted", "deadline")
 BEGINNING = Standing()
 
 
 class SweepResult(Struct, frozen=True):
     """The rows of every attempt of the cells that began, in the order of the plan (the last attempt of a cell
-    counts), why the sweep ended early, if it did, what the run has spent by then, and what its canaries showed, if
-    that is drift.
+    counts), why the sweep ended early, if it did, in a word and, of a budget, in a sentence, what the run has spent
+    by then, and what its canaries showed, if that is drift.
     """
 
     rows: tuple[Row, ...]
     stopped: StopCause | None
+    because: str | None = None
     account: Account | None = None
     drift: str | None = None
 
@@ -80,13 +82,16 @@ def run_sweep(
             window=AHEAD * bench.config.workers,
             cancellation=cancellation,
         )
-    result = SweepResult(tuple(running.rows), _stop_cause(bench, cancellation))
+    closed = bench.purse.closed
+    because = None if closed is None else closed.detail
+    result = SweepResult(tuple(running.rows), _stop_cause(bench, cancellation), because)
     watcher.see(
         SweepFinished(
             generation=plan.generation,
             rows=len({row.key for row in result.rows}),
             cells=len(plan.cells),
             stopped=result.stopped,
+            because=None if because is None else printable(because),
         )
     )
     return result
@@ -129,14 +134,18 @@ class _Running:
 
     def work(self, cell: Cell) -> list[Row]:
         """All attempts of a cell; the last one counts. An earlier row that stands for it is its only one. Those of a
-        cell that has to wait for its place in the file of rows are in the journal before this returns.
+        cell that has to wait for its place in the file of rows are in the journal before this returns. A cell that
+        the budget did not let begin has none.
         """
+        before = list(self._standing.attempts(cell.key))
         if self._standing.settled(cell.key):
-            return list(self._standing.attempts(cell.key))
+            return before
         source = self._plan.source(cell)
         if source.kind == "reused":
             self._watcher.see(CellStarted(cell=printable(cell.name)))
             return [adopt(self._prior[str(source.row)], identity(self._bench, cell, 0))]
+        if self._bench.purse.closed is not None and not self._bench.journal.remembers(cell):
+            return before
         with self._lock:
             neighbours = self._at_work
             self._at_work += 1
@@ -146,9 +155,9 @@ class _Running:
         finally:
             with self._lock:
                 self._at_work -= 1
-        if self._done < cell.index:
+        if attempts and self._done < cell.index:
             self._bench.journal.write(CellEnded(rows=tuple(attempts)))
-        return [*self._standing.attempts(cell.key), *attempts]
+        return [*before, *attempts]
 
     def fold(self, cell: Cell, attempts: list[Row]) -> None:
         """Make the rows durable, in the plan's order, then look at the breaker."""
@@ -156,7 +165,10 @@ class _Running:
             self._file.append(row)
         self.rows += attempts
         self._done += 1
-        if not self._standing.settled(cell.key):
+        settled = self._standing.settled(cell.key)
+        if not settled and len(attempts) == len(self._standing.attempts(cell.key)):
+            return
+        if not settled:
             kind = self._plan.source(cell).kind
             self._watcher.see(_finished(cell, attempts[-1], kind, (self._done, len(self._plan.cells))))
         if self._breaker.take(attempts[-1]):
@@ -169,10 +181,12 @@ class _Running:
         for attempt in range(first, max(first, self._bench.config.retries) + 1):
             turn = Turn(cell=cell, attempt=attempt, neighbours=neighbours)
             row = measure(self._bench, turn, self._cancellation)
-            checked = self._checked_twice(turn, row)
-            rows.append(checked)
-            disproved = row.outcome.status == "measured" and checked.outcome.kind == "infra-error"
-            if checked.outcome.status != "failed" or disproved or self._cancellation.cancelled:
+            if _unpaid(row):
+                break
+            rows.append(self._checked_twice(turn, row))
+            if self._bench.live.changed is not None:
+                self._cancellation.cancel("breaker")  # no later cell would measure what the plan says
+            if rows[-1].outcome.status != "failed" or self._cancellation.cancelled:
                 break
         return rows
 
@@ -187,14 +201,23 @@ class _Running:
         return row if differing is None else _nondeterministic(row, differing)
 
 
+def _unpaid(row: Row) -> bool:
+    """Whether an attempt ended before its first session, because nobody pays it: it never began."""
+    return row.outcome.status == "stopped" and row.outcome.kind in UNPAID and not row.sessions
+
+
 def _nondeterministic(row: Row, differing: str) -> Row:
-    """The row of a cell that a supposedly deterministic agent answered in two ways."""
+    """The row of a cell that a supposedly deterministic agent answered in two ways. It is settled: rolled again until
+    two answers agree, it would say the opposite.
+    """
     detail = (
         f"the agent declares itself deterministic, but two runs of this cell differ in {differing}\n"
         f"its answers cannot be measured once per cell; set its option deterministic=false"
     )
-    broken = structs.replace(row.outcome, status="failed", kind="infra-error", detail=detail, resolved=False)
-    return structs.replace(row, outcome=broken, score=None)
+    refuted = structs.replace(
+        row.outcome, status="unusable", kind="answers-differ", detail=detail, resolved=False
+    )
+    return structs.replace(row, outcome=refuted, score=None)
 
 
 def _finished(cell: Cell, row: Row, source: Kind, progress: tuple[int, int]) -> CellFinished:

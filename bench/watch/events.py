@@ -66,12 +66,13 @@ class CellFinished(Struct, frozen=True, tag="cell-finished", tag_field="event", 
 
 
 class SweepFinished(Struct, frozen=True, tag="sweep-finished", tag_field="event", kw_only=True):
-    """No cell runs any more; `stopped` is why it ended early, if it did."""
+    """No cell runs any more; `stopped` is why it ended early, if it did, and `because` the limit that was reached."""
 
     generation: int
     rows: int
     cells: int
     stopped: str | None
+    because: str | None = None
 
 
 class DriftFound(Struct, frozen=True, tag="drift-found", tag_field="event", kw_only=True):

@@ -76,7 +76,10 @@ def _told(event: Event) -> str | None:  # noqa: PLR0911 - one for each event
         case DriftFound():
             return f"drift: {event.found}; rows from before are not reused any more"
         case SweepFinished(stopped=str(cause)):
-            return f"stopped by {cause}: {event.rows} of {event.cells} cells have rows"
+            left = event.cells - event.rows
+            because = f": {event.because}" if event.because else ""
+            begun = f"; {left} cells not begun{because}" if left else because
+            return f"stopped by {cause}: {event.rows} of {event.cells} cells have rows{begun}"
         case _:
             return None
 

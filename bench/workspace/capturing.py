@@ -1,7 +1,7 @@
 """What a session changed, as a patch that reproduces it, made outside the agent's reach."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
@@ -45,12 +45,20 @@ class _Touched(Struct, frozen=True):
     state: bytes
 
 
-def capture(copy: WorkingCopy, template: Template, limit: int, *, room: int = MOST_CONTENT) -> Change:
+def capture(
+    copy: WorkingCopy,
+    template: Template,
+    limit: int,
+    *,
+    changed: Sequence[Entry] | None = None,
+    room: int = MOST_CONTENT,
+) -> Change:
     """The difference between a copy and the state that it started from; the patch is cut after `limit` bytes.
+    `changed` is what differs, where that was looked at already.
     The work grows with the change, not with the repository, and no program runs if nothing changed. Content
     beyond `room` bytes, before and after taken together, is not read: its paths count as special.
     """
-    entries = copy.entries()
+    entries = copy.entries() if changed is None else changed
     if not entries:
         return _change((), (), (0, 0), b"", truncated=False)
     with TemporaryDirectory(prefix="capture-", dir=template.tree.parent) as folder:

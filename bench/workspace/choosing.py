@@ -18,7 +18,7 @@ def choose_workspaces(mode: Mode, sandbox: Sandbox, scratch: Path) -> Workspaces
     """The way named by `mode`, or with "auto" the cheapest that works: overlay, reflink, copy. Tried in `scratch`,
     where templates and cells will be. SandboxUnavailable if the named one does not work here.
     """
-    layered = sandbox.contains and sandbox.can_layer()
+    layered = sandbox.contains and sandbox.can_layer(scratch)
     cloning = mode in ("auto", "reflink") and not (mode == "auto" and layered) and can_clone(scratch)
     if mode == "overlay" and not layered:
         raise SandboxUnavailable(

@@ -1,7 +1,7 @@
 """Working copies that are copies: of blocks that are shared until written (reflink), or of every byte."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -46,9 +46,9 @@ class PlainCopy:
         cell.mkdir(parents=True, exist_ok=True)
         if known.small is None:
             self._duplicate(template.tree, self._folder)
+            self._stamps = _stamps(self._current)
         else:
-            _write(known.small, self._folder)
-        self._stamps = _stamps(self._current)
+            self._stamps = _written(known.small, self._folder)
 
     def write(self, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
@@ -61,7 +61,8 @@ class PlainCopy:
         return None if leaf is None or leaf.mode == LINK else leaf.content
 
     def has(self, path: str) -> bool:
-        return any(tree.may_have(readable(path)) for tree in (self._original, self._current))
+        place = readable(path)
+        return self._original.may_have(place) or self._current.may_have(place)
 
     def leaf(self, path: bytes) -> Leaf | None:
         return self._current.read(path)
@@ -77,8 +78,8 @@ class PlainCopy:
         self._duplicate(self._folder, copy)
         return Writable(copy, target)
 
-    def last(self, target: str) -> Mount:
-        special = any(entry.kind == "special" for entry in self.entries())
+    def last(self, target: str, changed: Iterable[Entry]) -> Mount:
+        special = any(entry.kind == "special" for entry in changed)
         return self.throwaway(target) if self._layered or special else Writable(self._folder, target)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -141,11 +142,13 @@ class CopyWorkspaces:
         return PlainCopy(template, cell, self._copy, self._known[template.tree], layered=self._layered)
 
 
-def _write(small: SmallFolder, folder: Path) -> None:
+def _written(small: SmallFolder, folder: Path) -> dict[bytes, _Stamp]:
+    """Make a folder like `small`; what `_stamps` would say of it."""
     try:
-        small.write(os.fsencode(folder))
+        made = small.write(os.fsencode(folder))
     except OSError as error:
         raise WorkspaceError(f"a working copy cannot be made in {folder}: {error}") from error
+    return {path: _stamp(status) for path, status in made.items() if not path.startswith(b".git/")}
 
 
 def _stamps(tree: Tree) -> dict[bytes, _Stamp]:

@@ -77,9 +77,10 @@ class SmallFolder(Struct, frozen=True):
 
     items: tuple[tuple[bytes, int, tuple[int, int], bytes | None], ...]
 
-    def write(self, target: bytes) -> None:
-        """Make a new folder `target` like it."""
+    def write(self, target: bytes) -> dict[bytes, os.stat_result]:
+        """Make a new folder `target` like it. Returns what the system says of its files, by path."""
         os.mkdir(target)
+        made_files = {}
         for path, mode, times, content in self.items:
             place = target + b"/" + path
             if content is None:
@@ -90,8 +91,10 @@ class SmallFolder(Struct, frozen=True):
                 _write(made, content)
                 os.fchmod(made, mode)
                 os.utime(made, ns=times)
+                made_files[path] = os.fstat(made)
             finally:
                 os.close(made)
+        return made_files
 
 
 def read_small(source: Path) -> SmallFolder | None:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.errors import WorkspaceError
@@ -56,7 +56,7 @@ class OverlayCopy:
     def throwaway(self, target: str) -> Mount:
         return Layered(lower=(self._lower, self._upper), target=target, throwaway=True)
 
-    def last(self, target: str) -> Mount:
+    def last(self, target: str, changed: Iterable[Entry]) -> Mount:  # noqa: ARG002 - a layer leaves out nothing
         return self.throwaway(target)
 
     def entries(self) -> tuple[Entry, ...]:

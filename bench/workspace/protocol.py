@@ -1,6 +1,6 @@
 """What the rest of the harness knows of working copies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -93,9 +93,9 @@ class WorkingCopy(Protocol):
         """The captured state at `target`; what is written there vanishes with the command."""
         ...
 
-    def last(self, target: str) -> Mount:
+    def last(self, target: str, changed: Iterable[Entry]) -> Mount:
         """As `throwaway`, for the last command that sees the copy: nothing of it may be asked for afterwards, as
-        the command may have written into it.
+        the command may have written into it. `changed` is what its `entries` are.
         """
         ...
 

@@ -67,7 +67,8 @@ def _removed(folder: Path, status: os.stat_result) -> Iterator[str]:
     """Remove a folder and yield what could not be removed, and why. A deep inner folder is first moved up to the
     root, so that no depth of nesting exhausts descriptors, the stack or the longest path.
     """
-    folder.chmod(stat.S_IRWXU)
+    if status.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        folder.chmod(stat.S_IRWXU)
     root = os.open(folder, _FOLDER)
     removal = _Removal(root, status.st_dev, [])
     try:

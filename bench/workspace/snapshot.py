@@ -9,12 +9,12 @@ from bench.workspace.protocol import Entry, Kept, WorkingCopy
 from bench.workspace.tree import Tree
 
 
-def snapshot(copy: WorkingCopy, most: int) -> tuple[Kept, ...] | None:
-    """All that differs from the template, `.git` included; None for what cannot be made again: more than `most`
+def snapshot(copy: WorkingCopy, changed: Iterable[Entry], most: int) -> tuple[Kept, ...] | None:
+    """All that differs from the template: what `changed` and, beside it, `.git`; None for what cannot be made again: more than `most`
     bytes, or a pipe, a device, a file too large to be read.
     """
     kept, room = [], most
-    for entry in _entries(copy):
+    for entry in (*changed, *_repository(copy)):
         leaf = None if entry.kind == "deleted" else copy.leaf(entry.path)
         if entry.kind != "deleted" and leaf is None:
             return None
@@ -25,10 +25,9 @@ def snapshot(copy: WorkingCopy, most: int) -> tuple[Kept, ...] | None:
     return tuple(kept)
 
 
-def _entries(copy: WorkingCopy) -> Iterator[Entry]:
-    """The changed paths; what is special within `.git`, a socket say, is nothing that git would miss."""
-    yield from copy.entries()
-    yield from (entry for entry in copy.repository() if entry.kind != "special")
+def _repository(copy: WorkingCopy) -> Iterator[Entry]:
+    """The changed paths of `.git`; what is special there, a socket say, is nothing that git would miss."""
+    return (entry for entry in copy.repository() if entry.kind != "special")
 
 
 def files_below(folder: Path, most: int) -> tuple[Kept, ...] | None:

@@ -12,8 +12,8 @@ from msgspec import Struct
 from bench.archive import ROWS, RowFacts, read_facts
 from bench.config import SAVED_SCHEMA
 from bench.errors import RunError
+from bench.plan_file import read_plan_as
 from bench.results import Artifact
-from bench.sweep import PLAN_VERSION
 from evolve.gate import PROMOTION_VERSION, Decision
 from evolve.runs.model import GenerationState
 
@@ -50,7 +50,6 @@ class ConfigFacts(Struct, frozen=True):
 
 
 class _PlanFacts(Struct, frozen=True):
-    schema_version: int
     cells: tuple[dict[str, Any], ...]
 
 
@@ -119,9 +118,7 @@ def cells_of(folder: Path) -> int | None:
     path = folder / "plan.json"
     if not path.exists():
         return None
-    plan = _decode(path, _PlanFacts)
-    _check(path, plan.schema_version, PLAN_VERSION)
-    return len(plan.cells)
+    return len(read_plan_as(path, _PlanFacts)[0].cells)
 
 
 def _promotion(path: Path) -> _PromotionFacts | None:

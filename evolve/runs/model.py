@@ -49,7 +49,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     """One run. `why` explains its state; `holder` is who works on it or did last, null if nobody wrote that down.
 
     A run that is `refused` is one that this version cannot read. `unapplied` says that it promoted what no `apply`
-    took over; `last` are the newest rows, in a line each. `size` are the bytes of its folder, `objects_size` those of the artifacts that its rows name.
+    took over, `promotion` what was last done with what it promoted; `last` are the newest rows, in a line each. `size` are the bytes of its folder, `objects_size` those of the artifacts that its rows name.
     """
 
     run: str
@@ -69,6 +69,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     objects_size: int
     spend: SpendState | None
     holder: Holder | None
+    promotion: Literal["applied", "reverted"] | None = None
 
 
 class RunList(Struct, frozen=True, kw_only=True):

@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from bench.archive import REMOVED
 from bench.errors import RunError, UserError
-from bench.config import read_saved_config
 from bench.project import RUNS, RunFolder, claim_run, remove_folder, use_store
-from bench.reuse import DRIFT, read_drift
-from bench.spend import JOURNAL as SPENT
+from bench.reuse import keep_drift
+from bench.spend import keep_spend
 from evolve.runs.model import PrunedRun, PruneReport, RunState
 from evolve.runs.reading import read_run, read_runs
 
@@ -63,17 +62,17 @@ def _precious(state: RunState) -> str | None:
         return "its promotion was not applied (--force removes it)"
     if state.state == "refused" and state.command is not None:
         return "it cannot be read, so whether it promoted something is unknown (--force removes it)"
-    return _remembered(Path(state.folder))
-
-
-def _remembered(folder: Path) -> str | None:
-    """What the project would forget with the run."""
-    if any(read_drift(path).found for path in folder.rglob(DRIFT)):
-        return "it found drift, and knows which rows must not be reused (--force removes it)"
-    config = folder / "config.json"
-    if (folder / SPENT).exists() and config.exists() and read_saved_config(config).campaign is not None:
-        return "what it spent counts for its campaign (--force removes it)"
     return None
+
+
+def _keep(root: Path, run: RunFolder, limits: Limits) -> None:
+    """Keep what the project must know of the run once it is gone; by force, it goes if that cannot be read, too."""
+    for keep in (keep_drift, keep_spend):
+        try:
+            keep(root, run)
+        except UserError:
+            if not limits.force:
+                raise
 
 
 def _one(root: Path, state: RunState, reason: str | None, limits: Limits, dry_run: bool) -> PrunedRun:
@@ -91,6 +90,7 @@ def _remove(root: Path, run: RunFolder, limits: Limits) -> str | None:
         with use_store(root / RUNS), claim_run(run):
             if read_run(run).unapplied and not limits.force:
                 return "its promotion was not applied (--force removes it)"
+            _keep(root, run, limits)
             run.path.rename(gone)
             remove_folder(gone)
     except UserError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import structs
 
@@ -32,9 +32,10 @@ def read_run(run: RunFolder) -> RunState:
     config = _or_refused(lambda: read_config_facts(run.path / "config.json"), refusals)
     sweeps = _or_refused(lambda: _sweeps(run), refusals) or ()
     unapplied = _or_refused(lambda: _is_unapplied(run, sweeps), refusals)
+    promotion = _or_refused(lambda: _promotion(run), refusals)
     state = _state(run, holder, held, config, sweeps)
     spend = _or_refused(lambda: read_spend(run.path / "spend.jsonl"), refusals)
-    state = structs.replace(state, unapplied=bool(unapplied), spend=spend)
+    state = structs.replace(state, unapplied=bool(unapplied), spend=spend, promotion=promotion)
     return structs.replace(state, state="refused", why=refusals[0]) if refusals and not held else state
 
 
@@ -83,6 +84,13 @@ def _is_unapplied(run: RunFolder, sweeps: tuple[SweepFacts, ...]) -> bool:
     records = read_records(run)
     applied = bool(records) and records[-1].action == "apply"
     return not applied and any(each.state.decision == "promote" for each in sweeps)
+
+
+def _promotion(run: RunFolder) -> Literal["applied", "reverted"] | None:
+    records = read_records(run)
+    if not records:
+        return None
+    return "applied" if records[-1].action == "apply" else "reverted"
 
 
 def _size(run: RunFolder) -> int:

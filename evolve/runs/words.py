@@ -36,6 +36,8 @@ def show_lines(run: RunState) -> list[str]:
     ]
     for generation in run.generations:
         lines += _generation_lines(generation)
+    if run.promotion:
+        lines.append(f"its promotion was {run.promotion}")
     if run.state == "running":
         lines += [f"last: {line}" for line in run.last]
     lines.append(f"on disk: {size_text(run.size)}, and {size_text(run.objects_size)} of artifacts in the store")
@@ -66,7 +68,7 @@ def _row(run: RunState) -> tuple[str, ...]:
         run.suite or "?",
         _agent(run),
         run.state,
-        _decisions(run.generations),
+        _decisions(run),
         size_text(run.size),
         size_text(run.objects_size),
     )
@@ -92,11 +94,13 @@ def _next(run: RunState) -> Iterator[str]:
         yield f"next: evolve runs show {run.run} --follow"
     elif run.unapplied and run.state == "finished":
         yield f"next: evolve apply {run.run}"
+    elif run.state == "interrupted" and run.command is not None and run.generations:
+        yield f"next: {run.command} resume {run.run}"
 
 
-def _decisions(generations: Sequence[GenerationState]) -> str:
-    decided = [_SHORT[each.decision] for each in generations if each.decision]
-    return ", ".join(decided) or "-"
+def _decisions(run: RunState) -> str:
+    decided = [_SHORT[each.decision] for each in run.generations if each.decision]
+    return (", ".join(decided) or "-") + (f" ({run.promotion})" if run.promotion else "")
 
 
 def _agent(run: RunState) -> str:

@@ -163,7 +163,9 @@ DAMAGES = {
     "plan.json: schema_version 1 is not supported": edit(
         "gen-1/plan.json", '"schema_version":2', '"schema_version":1'
     ),
-    "plan.json is not a plan of this version": edit("gen-1/plan.json", '"cells":', '"cell":'),
+    "plan.json cannot be read: it is not a plan of this version": edit(
+        "gen-1/plan.json", '"cells":', '"cell":'
+    ),
     "journal.jsonl belongs to plan": edit("gen-1/plan.json", '"seed":0', '"seed":1'),
     "journal.jsonl, line 2 is no entry of a journal": edit(
         "gen-1/journal.jsonl", '"attempt":0', '"attempt":"x"'

@@ -131,10 +131,13 @@ class Stage:
         suite = {"schema": "suite/1", "name": "mine", "tasks": self.tasks}
         self.write("suites/mine/suite.yaml", yaml.safe_dump(suite, sort_keys=False))
         self.write("script.yaml", json.dumps({"schema": "script/1", "replies": self.replies}))
+        return run(name, *self.overrides(*more), folder=self.root, timeout=300, more=PLANTED)
+
+    def overrides(self, *more: str) -> list[str]:
+        """The words after the command."""
         skills = f"+skills.{SKILL}={{root: .claude/skills, mirrors: []}}"
-        plain = ["suite=mine", "arms=mine", "repeats=1", "retries=0", "breaker=0", skills, "reuse=none"]
-        overrides = (*plain, *self.dialect.overrides(), *more)
-        return run(name, "--json", "--quiet", *overrides, folder=self.root, timeout=300, more=PLANTED)
+        plain = ("suite=mine", "arms=mine", "repeats=1", "retries=0", "breaker=0", skills, "reuse=none")
+        return ["--json", "--quiet", *plain, *self.dialect.overrides(), *more]
 
 
 class Seen:

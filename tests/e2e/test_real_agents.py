@@ -1,20 +1,29 @@
 """Whole generations with real agents, real sandboxes, hidden oracles and the gate: only the model is scripted."""
 
+import gzip
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec import structs
 
 from bench.results import Row, read_rows
-from tests.e2e.agent_dialects import DIALECTS
+from tests.e2e.agent_dialects import CLAUDE_CODE, CODEX, DIALECTS
 from tests.e2e.agent_rig import PLANTED, PRICES, SKILL, USAGE, Dialect, Stage, files_with, rules, says, total
-from tests.e2e.commands import Done, overlay_of, run, starter_root
+from tests.e2e.commands import Done, overlay_of, run, start, starter_root
 
 TASKS = "tasks.id='review-[ce]*-[aq]*'"  # two reviews, with other labels each
 LABELS = {"review-cached-quotes": "cached-quotes", "review-expiry-alerts": "expiry-alerts"}
+EFFORTS = (
+    (CLAUDE_CODE, "claude_opus_5", "xhigh"),
+    (CLAUDE_CODE, "claude_opus_4_5", "low"),
+    (CODEX, "gpt_5_5", "low"),
+)
 BRIEF = {"input": 40, "cache_read": 0, "cache_write": 0, "output": 3}
 
 
@@ -41,6 +50,32 @@ def review(labels: Sequence[Mapping[str, Any]], moved: int = 0) -> str:
     ]  # fmt: skip
     verdict = "request_changes" if any(each["blocking"] for each in findings) else "approve"
     return json.dumps({"schema_version": 1, "verdict": verdict, "findings": findings})
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes below one, itself included."""
+    found = {pid}
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found |= {each for child in task.read_text().split() for each in descendants(int(child))}
+    return found
+
+
+def words_of(pids: set[int]) -> set[str]:
+    """The words of their command lines, paths up to the agent's folder."""
+    words: set[str] = set()
+    for pid in pids:
+        with suppress(OSError):
+            words |= set(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
+    return {"/opt/agent" if word.startswith("/opt/agent/") else word for word in words}
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Whether it comes to hold within a minute."""
+    deadline = time.monotonic() + 60
+    while not (held := holds()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return held
 
 
 class Reviews:
@@ -149,6 +184,40 @@ def test_work_for_less_is_promoted_and_work_for_as_much_is_not(
     rows = rows_of(done)
     assert {key: row.outcome.kind for key, row in rows.items()} == dict.fromkeys(rows)
     assert done.json["decision"] == decision
+
+
+def test_an_effort_reaches_the_model_and_one_that_would_not_is_refused(tmp_path: Path) -> None:
+    for dialect, model, effort in EFFORTS:
+        stage = Stage(tmp_path / model, structs.replace(dialect, model=model))
+        stage.situation("one", says())
+        done = stage.command("bench", f"effort={effort}")
+        recorded = next(Path(done.json["folder"]).glob("cassettes/*")).read_bytes()
+        asked = json.loads(gzip.decompress(recorded).splitlines()[0])["request"]
+        assert effort in (*asked.get("output_config", {}).values(), *asked.get("reasoning", {}).values())
+        refused = stage.command("bench", "effort=tremendous")
+        assert refused.code == 2
+        assert "effort=tremendous would have no effect" in refused.err
+        assert effort in refused.err
+    refused = Stage(tmp_path / "none", CLAUDE_CODE)
+    refused.situation("one", says())
+    assert "it sends none to this model" in refused.command("bench", "effort=low").err
+
+
+def test_nothing_is_left_of_a_run_that_was_killed(tmp_path: Path, dialect: Dialect) -> None:
+    stage = Stage(tmp_path, dialect)
+    stage.situation("hang", says(fault="hang_before_headers"))
+    stage.command("bench", "timeout=1")  # writes the project's files
+    process = start("bench", *stage.overrides("timeout=300"), folder=tmp_path)
+    try:
+        reached = eventually(
+            lambda: {"bench.gateway.server", "/opt/agent"} <= words_of(descendants(process.pid))
+        )
+        family = descendants(process.pid)
+    finally:
+        process.kill()
+        process.communicate()
+    assert reached
+    assert eventually(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family))
 
 
 def test_a_missing_key_is_told_before_anything_is_started(project: Path, dialect: Dialect) -> None:

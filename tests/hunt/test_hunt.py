@@ -98,8 +98,8 @@ class LeakySandbox:
     def probe(self) -> None:
         self._real.probe()
 
-    def can_layer(self) -> bool:
-        return self._real.can_layer()
+    def can_layer(self, folder: Path) -> bool:
+        return self._real.can_layer(folder)
 
     def layout(self, cell: Path) -> Layout:
         return self._real.layout(cell)

@@ -87,7 +87,7 @@ class Range(Struct, frozen=True, kw_only=True):
             journal=Journal(ground.scratch.parent / secrets.token_hex(4), "plan"),
             redactor=ground.redactor,
             scratch=ground.scratch,
-            harness=ground.harness,
+            harness=ground.harness.digest,
             cpu=ground.cpu,
             purse=OpenPurse(structs.replace(ground.config, **changes).timeout),
         )

@@ -22,8 +22,10 @@ from bench.sandbox import Layout
 
 _NAME = "claude_code"
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
-# These are sent a budget of thinking tokens instead, whatever effort is asked for (seen on the wire).
-_WITHOUT_EFFORT = re.compile(r"claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015](?!\d)|-\d{8}|$))")
+# Models up to 4.5 but Opus 4.5: they get a budget of thinking tokens, whatever effort is asked for (seen on the wire).
+_WITHOUT_EFFORT = re.compile(
+    r"claude-(?:3|opus-4(?:-[01](?!\d)|-\d{8}|$)|(?:sonnet|haiku)-4(?:-[015](?!\d)|-\d{8}|$))"
+)
 # No network but the gateway, and nobody who could be asked.
 _FORBIDDEN = ("WebFetch", "WebSearch", "AskUserQuestion")
 _QUIET = (
@@ -92,6 +94,7 @@ class ClaudeCode:
     def __init__(self, options: _Options, installed: Installed) -> None:
         self._options, self._installed = options, installed
         self.version, self.digest = installed.version, installed.digest
+        self.sources = (installed.path,)
 
     def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:
         """What `--effort` really puts into a request; none for the models that it sends a thinking budget."""

@@ -67,6 +67,7 @@ class Codex:
     def __init__(self, options: _Options, installed: Installed) -> None:
         self._options, self._installed = options, installed
         self.version, self.digest = installed.version, installed.digest
+        self.sources = (installed.path,)
 
     def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:  # noqa: ARG002 - the same for all models
         """What it puts into a request."""

@@ -46,6 +46,7 @@ class Rulebook:
 
     def __init__(self, ast_grep: Path) -> None:
         self._ast_grep = ast_grep
+        self.sources = (PROGRAM, ast_grep)
         self.digest = digest_json(
             [digest_tree(PROGRAM, suffixes=(".py",)), digest_bytes(ast_grep.read_bytes())]
         )

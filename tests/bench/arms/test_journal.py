@@ -126,3 +126,17 @@ def test_a_journal_that_is_not_of_this_run_is_refused_with_its_place(
     assert f"{path}" in str(refused.value)
     assert told in str(refused.value)
     assert "\n  " in str(refused.value), "says what to do"
+
+
+def test_rows_of_a_cell_that_are_there_twice_count_once(path: Path) -> None:
+    write(path, [CellEnded(rows=(row(None, 0),)), CellEnded(rows=(row(None, 0),))])
+    _, remembered = open_journal(path, PLAN, ())
+    assert remembered.rows == {CELL.key: (row(None, 0),)}
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_two_different_rows_of_one_attempt_are_refused(path: Path, written: bool) -> None:
+    one, other = row(None, 0), row("oracle-failed", 0)
+    write(path, [CellEnded(rows=(each,)) for each in ([other] if written else [one, other])])
+    with pytest.raises(RunError, match="another row of t/a/0, attempt 0"):
+        open_journal(path, PLAN, (one,) if written else ())

@@ -76,7 +76,10 @@ def test_tasks_that_no_arm_works_on_are_named(mixed: CellProject, capsys: pytest
     del mixed.arms["look"]
     found, said = measured(mixed, capsys)
     assert sorted(found) == ["work-1/work", "work-2/work"]
-    assert "note: 2 left out: no arm works on their kind: review-1, review-2\n" in said
+    assert (
+        "note: 2 tasks of the suite are of a kind that these arms do not work on, and are not measured: review-1, review-2\n"
+        in said
+    )
 
 
 def test_a_filter_that_leaves_nothing_for_the_arms_is_refused(

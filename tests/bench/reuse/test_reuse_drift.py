@@ -27,6 +27,7 @@ from bench.reuse import (
     alpha_of,
     judge_drift,
     key_digest,
+    latest_pool,
     retired_classes,
     select,
     sign_test,
@@ -249,3 +250,33 @@ def test_after_drift_everything_is_measured_anew_and_the_next_drift_counts_from_
     assert found
     assert all(each >= 2 for each in found)
     assert len(found) == 1, "the model got worse once"
+
+
+CLASS = class_of(reuse_key(GOOD))
+
+
+def pooled(before: DriftState, *pairs: tuple[Row, Row]) -> DriftState:
+    after = judged(before, *pairs).after
+    assert after is not None
+    return after
+
+
+def test_a_run_without_evidence_in_between_takes_nothing_from_the_pool() -> None:
+    first = pooled(DriftState(), (GOOD, GOOD))
+    second = pooled(first, (named(GOOD, 1), GOOD))
+    for states in ((first, second, DriftState()), (DriftState(), second, first), (second, first)):
+        assert latest_pool(states, CLASS) == second.pool
+
+
+def test_what_was_pooled_before_a_retirement_is_evidence_of_nothing_later() -> None:
+    before = pooled(DriftState(), *got_worse(3))
+    found = pooled(before, *got_worse(20))
+    assert found.retired
+    assert latest_pool((before, found), CLASS) is None
+    anew = pooled(found, (GOOD, GOOD))
+    assert latest_pool((before, found, anew, DriftState()), CLASS) == anew.pool
+
+
+def test_the_pool_of_another_class_is_no_evidence() -> None:
+    state = pooled(DriftState(), (GOOD, GOOD))
+    assert latest_pool((state,), ("other", *CLASS[1:])) is None

@@ -4,13 +4,22 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cell_project import CellProject
+from msgspec import structs
 from reusing import Reusing, measured_once
 
+from bench.archive import collect_garbage
+from bench.cli import main
+from bench.errors import RunError
+from bench.harness import read_harness
+from bench.project import list_runs
 from bench.results import read_rows
 from bench.reuse import DRIFT, read_drift
+from bench.sweep import with_reuse
+from evolve.runs import Limits, prune
 
 
 @pytest.fixture
@@ -180,3 +189,63 @@ def test_the_state_of_drift_goes_from_generation_to_generation(measured: Reusing
         assert state.pool
         assert state.pool.looks == look
     assert len(state.pool.pairs) == 4, "in the second look, those that had no turn in the first"
+
+
+def test_the_pool_of_drift_survives_a_run_without_reuse_and_the_removal_of_its_runs(
+    measured: Reusing,
+) -> None:
+    measured.run("reuse.canaries=1")
+    pool = json.loads((measured.folder / DRIFT).read_bytes())["after"]["pool"]
+    assert len(pool["pairs"]) == 4
+    measured.run("reuse=none")
+    prune(measured.project.root, Limits(keep=1))
+    assert len(list_runs(measured.project.root)) == 1
+    measured.run()
+    assert json.loads((measured.folder / DRIFT).read_bytes())["before"]["pool"] == pool
+
+
+def test_an_edited_line_on_what_removed_runs_found_lets_nothing_be_reused(measured: Reusing) -> None:
+    (measured.project.root / "runs" / "pruned-drift.jsonl").write_text("{}\n")
+    assert measured.run()["paid"] == 4
+    assert set(measured.reasons) == {"drift-unknown"}
+
+
+def test_a_package_of_another_version_is_named_by_the_miss(
+    measured: Reusing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = read_harness((("agents", "command"), ("sandboxes", "bubblewrap")))
+    other = structs.replace(now, distributions={**now.distributions, "msgspec": "99.0"})
+    monkeypatch.setattr("bench.sweep.ground.read_harness", lambda _: other)
+    measured.run()
+    named = f"harness: msgspec {now.distributions['msgspec']}, now 99.0"
+    assert {(source["field"], source["detail"]) for source in measured.sources} == {
+        ("provenance.harness", named)
+    }
+
+
+def test_nothing_is_collected_between_selection_and_the_start_of_the_run(
+    measured: Reusing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals: list[str] = []
+
+    def collecting(*arguments: Any, **options: Any) -> Any:
+        sealed = with_reuse(*arguments, **options)
+        with pytest.raises(RunError) as refused:
+            collect_garbage(measured.project.root)
+        refusals.append(str(refused.value))
+        return sealed
+
+    monkeypatch.setattr("bench.run.with_reuse", collecting)
+    assert measured.run()["paid"] == 0
+    assert "another process works on a run or adds to the object store" in refusals[0]
+
+
+def test_a_package_of_another_version_is_named_when_a_run_is_to_go_on(
+    measured: Reusing, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = read_harness((("agents", "command"), ("sandboxes", "bubblewrap")))
+    other = structs.replace(now, distributions={**now.distributions, "msgspec": "99.0"})
+    monkeypatch.setattr("bench.sweep.ground.read_harness", lambda _: other)
+    assert main(["resume", measured.folder.name, "--root", str(measured.project.root)]) == 2
+    said = capsys.readouterr().err
+    assert f"\n  harness: msgspec {now.distributions['msgspec']}, now 99.0\n" in said

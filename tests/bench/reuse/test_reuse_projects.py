@@ -12,7 +12,7 @@ import pytest
 from cell_project import CellProject
 from reusing import Reusing, measured_once
 
-from bench.arms import harness_digest
+from bench.harness import read_harness
 
 CELLS = 4
 
@@ -91,11 +91,11 @@ def test_another_host_user_language_and_time_zone_hit(measured: Reusing) -> None
 
 
 def test_the_harness_is_the_same_wherever_it_is_asked(tmp_path: Path) -> None:
-    program = "from bench.arms import harness_digest; print(harness_digest())"
+    program = "from bench.harness import read_harness; print(read_harness().digest)"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == harness_digest()
+    assert done.stdout.strip() == read_harness().digest
 
 
 def test_more_tasks_arms_and_repeats_pay_only_for_what_is_new(measured: Reusing) -> None:

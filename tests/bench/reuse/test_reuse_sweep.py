@@ -75,8 +75,8 @@ def test_a_budget_of_cells_counts_those_that_are_measured(striped: Reusing) -> N
     odd = "tasks.id='t[1357]'"
     striped.run(odd)
     assert striped.run(odd, "budget.cells=1")["reused"] == 4
-    striped.run(odd, "budget.cells=1", "reuse.canaries=0.5", code=2)
-    assert "the plan has 2 cells to measure: more than budget.cells=1 allows" in striped.said
+    striped.run(odd, "budget.cells=1", "reuse.canaries=0.5", code=3)
+    assert "the plan needs at least 2 cells: more than the 1 cells that budget.cells allows" in striped.said
 
 
 def test_what_the_plan_names_lies_beside_it(striped: Reusing) -> None:

@@ -60,8 +60,8 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_layers_can_be_made_where_the_tests_run(contained: Cell) -> None:
-    assert contained.sandbox.can_layer()
+def test_layers_can_be_made_where_the_tests_run(contained: Cell, tmp_path: Path) -> None:
+    assert contained.sandbox.can_layer(tmp_path)
 
 
 def test_changes_of_a_layered_tree_arrive_in_the_upper_folder_alone(changed: tuple[Path, Path]) -> None:
@@ -220,7 +220,7 @@ def test_a_bubblewrap_that_fails_is_explained(tmp_path: Path, printed: str, advi
     assert printed in message
     assert advice in message
     assert "sandbox=host sandbox.accept_no_containment=true" in message
-    assert not broken.can_layer()
+    assert not broken.can_layer(tmp_path)
 
 
 def test_a_program_that_does_not_exist_is_refused_at_once(tmp_path: Path) -> None:

@@ -199,9 +199,7 @@ def test_a_sandbox_that_tells_its_options_does_not_pass(
     tmp_path: Path, make_cell: Callable[[Sandbox], Cell]
 ) -> None:
     with pytest.raises(AssertionError):
-        reads_nothing_of_the_host_from_process_one(
-            make_cell(TellsItsOptions(bubblewrap_program(None), tmp_path))
-        )
+        reads_nothing_of_the_host_from_process_one(make_cell(TellsItsOptions(bubblewrap_program(None))))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root owns the device nodes")

@@ -285,7 +285,7 @@ def test_the_host_backend_shows_the_real_folders(tmp_path: Path) -> None:
     layout = host.layout(tmp_path)
     assert (layout.workspace, layout.temporary) == (str(tmp_path / "workspace"), str(tmp_path / "temporary"))
     assert layout.seen(tmp_path / "file", "/target") == str(tmp_path / "file")
-    assert (layout.contained, host.contains, host.can_layer()) == (False, False, False)
+    assert (layout.contained, host.contains, host.can_layer(tmp_path)) == (False, False, False)
     assert "labels" in WITHOUT_CONTAINMENT
 
 

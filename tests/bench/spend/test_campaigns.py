@@ -10,6 +10,7 @@ from spend_builders import budget, session, terms
 
 from bench.config import Config, load_config
 from bench.errors import BudgetSpent, RunError
+from bench.project import RunFolder, remove_folder
 from bench.spend import (
     JOURNAL,
     Amounts,
@@ -18,6 +19,7 @@ from bench.spend import (
     Settled,
     campaign_runs,
     hold_campaign,
+    keep_spend,
     picodollars,
     refuse_spent_campaign,
     total,
@@ -118,3 +120,29 @@ def test_runs_without_a_limit_go_side_by_side_but_keep_a_limited_one_away(tmp_pa
             pass
         with hold_campaign(tmp_path, config("autumn", **LIMITED)), hold_campaign(tmp_path, config(None)):
             pass
+
+
+def test_what_a_removed_run_spent_counts_once_before_and_after_it_is_gone(tmp_path: Path) -> None:
+    run = RunFolder(write_run(tmp_path, "20260101T000000Z-a", "spring", 0.25, unknown=("tokens",)))
+    before = total(campaign_runs(tmp_path, config(**LIMITED), terms(tokens=9)))
+    for _ in range(2):
+        keep_spend(tmp_path, run)
+        assert total(campaign_runs(tmp_path, config(**LIMITED), terms(tokens=9))) == before
+    remove_folder(run.path)
+    assert total(campaign_runs(tmp_path, config(**LIMITED), terms(tokens=9))) == before
+    assert before.picodollars == picodollars(0.25)
+    assert campaign_runs(tmp_path, config("autumn", **LIMITED), terms()) == ()
+
+
+def test_an_edited_line_on_a_removed_run_is_an_error_and_a_torn_one_is_cut(tmp_path: Path) -> None:
+    for name in ("20260101T000000Z-a", "20260102T000000Z-b"):
+        run = RunFolder(write_run(tmp_path, name, "spring", 0.25))
+        keep_spend(tmp_path, run)
+        remove_folder(run.path)
+        with (tmp_path / "runs" / "pruned-spend.jsonl").open("a") as file:
+            file.write('{"torn')
+    assert total(campaign_runs(tmp_path, config(**LIMITED), terms())).picodollars == picodollars(0.5)
+    path = tmp_path / "runs" / "pruned-spend.jsonl"
+    path.write_text(path.read_text().replace('"cells":1', '"cells":0'))
+    with pytest.raises(RunError, match="line 1 cannot be read: it is not what its digest says"):
+        campaign_runs(tmp_path, config(**LIMITED), terms())

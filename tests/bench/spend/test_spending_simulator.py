@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
-from spend_builders import session, terms, use
+from spend_builders import budget, session, terms, use
 
 from bench.cancellation import Cancellation
 from bench.spend import (
@@ -29,6 +29,7 @@ from bench.spend import (
     Spending,
     Stop,
     Terms,
+    ends_of,
     read_ledger,
 )
 
@@ -167,6 +168,45 @@ def test_no_limit_is_passed_by_any_number_of_workers_that_die_anywhere(
             assert limit.before + provider.charged.of(limit.unit) <= limit.most, limit
     assert_not_less_than(read_ledger(path, kept).settled, provider.charged)
     assert finished or kept or deaths
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    wall=st.floats(1.0, 200.0),
+    timeout=st.floats(1.0, 60.0),
+    takes=st.lists(st.floats(0.0, 60.0), min_size=30, max_size=30),
+    lost=st.lists(st.integers(1, 12), max_size=3),
+)
+def test_no_session_begins_after_the_end_or_may_outlive_it_over_all_processes(
+    tmp_path_factory: pytest.TempPathFactory,
+    wall: float,
+    timeout: float,
+    takes: list[float],
+    lost: list[int],
+) -> None:
+    """Time is simulated: a process works until it is killed, and what it worked is what the next one has less."""
+    path, worked = tmp_path_factory.mktemp("run") / JOURNAL, 0.0
+    for number, until in enumerate([*lost, 30]):
+        with Cancellation() as cancellation, pytest.MonkeyPatch.context() as clock:
+            now = [1000.0 * number]
+            clock.setattr("bench.spend.time_left.time.monotonic", lambda now=now: now[0])
+            ends = ends_of(budget(wall=wall), worked)
+            ruled = Rules(terms=free_of_prices(), timeout=timeout, ends=ends, prices="p")
+            spending = Spending(Journal(path, "p", durable=False), read_ledger(path), ruled, cancellation)
+            began = now[0]
+            for each in range(until):
+                allowance = spending.begin(session(f"p{number}-{each}"), NOTHING)
+                if isinstance(allowance, Stop):
+                    assert allowance.kind == "deadline"
+                    break
+                at = worked + now[0] - began
+                assert at < wall
+                assert allowance.seconds <= timeout
+                assert at + allowance.seconds <= wall + 1e-6
+                now[0] += min(takes[each], allowance.seconds)
+                spending.end(allowance, use(1))
+            worked += now[0] - began
+    assert worked <= wall + 1e-6
 
 
 def assert_not_less_than(settled: Amounts, charged: Amounts) -> None:

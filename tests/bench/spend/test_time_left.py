@@ -53,3 +53,18 @@ def test_a_deadline_that_is_over_is_refused_before_anything_is_paid() -> None:
         deadline(budget(deadline="2020-01-01T00:00:00Z"), cancellation),
     ):
         pass
+
+
+@pytest.mark.parametrize(("worked", "left"), [(0.0, 60.0), (40.0, 20.0)])
+def test_what_earlier_processes_worked_is_not_given_again(worked: float, left: float) -> None:
+    ends = ends_of(budget(wall=60.0), worked)
+    assert ends.steady == pytest.approx(ends.began + left)
+
+
+def test_a_run_that_used_all_its_time_is_refused() -> None:
+    with (
+        Cancellation() as cancellation,
+        pytest.raises(BudgetSpent, match=r"at work for 61 seconds, and budget\.wall allows 60"),
+        deadline(budget(wall=60.0), cancellation, 61.0),
+    ):
+        pass

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.config import ArmSpec, Role, SessionKind, SessionSpec
-from bench.errors import ConfigError, OverlayError, SuiteError
+from bench.errors import OverlayError, SuiteError
 from bench.suite import CommandOracle, LabelOracle, Task, TreeSource
-from bench.sweep import Declared, Plan, check_cells, make_plan
+from bench.sweep import Declared, Plan, make_plan
 
 
 def arm(role: Role, kind: SessionKind = "review", candidate_of: str | None = None) -> ArmSpec:
@@ -173,21 +173,6 @@ def test_a_candidate_without_an_overlay_is_refused() -> None:
 
 def test_incumbents_and_comparators_need_no_overlay() -> None:
     assert len(plan(("review", "no_skill"), overlay=None).cells) == 12
-
-
-@pytest.mark.parametrize("most", [None, 18, 19])
-def test_a_plan_within_the_budget_is_accepted(most: int | None) -> None:
-    made = plan()
-    check_cells(made, most)  # refuses by raising
-    assert most is None or len(made.cells) <= most
-
-
-@pytest.mark.parametrize("most", [0, 17])
-def test_a_plan_of_more_cells_than_the_budget_is_refused_with_both_numbers(most: int) -> None:
-    with pytest.raises(
-        ConfigError, match=f"the plan has 18 cells to measure: more than budget.cells={most} allows\n"
-    ):
-        check_cells(plan(), most)
 
 
 MIXED = [task("look"), task("build", review=False)]

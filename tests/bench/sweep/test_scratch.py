@@ -173,3 +173,29 @@ def test_a_folder_that_takes_no_files_is_refused() -> None:
         open_scratch(Path("/proc")),
     ):
         pass
+
+
+def test_what_a_killed_trial_of_overlays_left_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from bench.sandbox import layers
+from bench.sandbox.bubblewrap import Bubblewrap
+from bench.sandbox.program import bubblewrap_program
+from bench.sweep.scratch import open_scratch
+from bench.workspace import choose_workspaces
+def stop(*arguments):
+    print("trying", flush=True)
+    sys.stdin.read()
+layers._succeeds = stop
+with open_scratch(Path(sys.argv[1])) as folder:
+    choose_workspaces("auto", Bubblewrap(bubblewrap_program(None)), folder)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"trying\n"
+        process.kill()
+    assert list(tmp_path.rglob("layers-*"))
+    with open_scratch(tmp_path) as own:
+        assert list(tmp_path.iterdir()) == [own]

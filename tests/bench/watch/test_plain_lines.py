@@ -80,14 +80,14 @@ def test_a_log_tells_a_run_in_lines_for_people() -> None:
         "[1/9] t/review/0: measured, resolved, weighted F1 0.500, 1.2 s",
         "[1/9] t/review/0: measured, unresolved (oracle-failed), weighted F1 0.333, 1.2 s",
         "[1/9] t/review/0: failed, session-error, 1.2 s: no result",
-        "stopped by breaker: 4 of 9 cells have rows",
+        "stopped by breaker: 4 of 9 cells have rows; 5 cells not begun",
     ]
 
 
 def test_a_quiet_log_tells_only_what_went_wrong() -> None:
     assert told(*RUN, quiet=True) == [
         "[1/9] t/review/0: failed, session-error, 1.2 s: no result",
-        "stopped by breaker: 4 of 9 cells have rows",
+        "stopped by breaker: 4 of 9 cells have rows; 5 cells not begun",
     ]
 
 

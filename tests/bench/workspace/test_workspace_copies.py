@@ -387,10 +387,10 @@ def test_the_last_view_without_layers_is_the_copy_itself_unless_it_holds_somethi
     plain = CopyWorkspaces("copy", layered=False)
     copy = plain.create(template, tmp_path / "cell")
     assert session.shell(copy, "echo x > a.py").succeeded
-    assert copy.last("/workspace") == copy.live("/workspace", writable=True)
+    assert copy.last("/workspace", copy.entries()) == copy.live("/workspace", writable=True)
     special = plain.create(template, tmp_path / "special")
     assert session.shell(special, "mkfifo pipe").succeeded
-    assert special.last("/workspace") != special.live("/workspace", writable=True)
+    assert special.last("/workspace", special.entries()) != special.live("/workspace", writable=True)
 
 
 def test_closed_and_strangely_owned_folders_are_read_and_removed(
@@ -563,7 +563,7 @@ def test_a_state_can_be_restored_in_a_new_copy(
 ) -> None:
     first = workspaces.create(template, tmp_path / "first")
     assert session.shell(first, WORK).succeeded
-    state = snapshot(first, 1 << 20)
+    state = snapshot(first, first.entries(), 1 << 20)
     assert state
     second = workspaces.create(template, tmp_path / "second")
     second.restore(state)
@@ -576,7 +576,7 @@ def test_a_state_can_be_restored_in_a_new_copy(
 
 
 def test_a_new_copy_has_no_state(tmp_path: Path, template: Template, workspaces: Workspaces) -> None:
-    assert snapshot(workspaces.create(template, tmp_path / "cell"), 0) == ()
+    assert snapshot(workspaces.create(template, tmp_path / "cell"), (), 0) == ()
 
 
 @pytest.mark.parametrize("script", ["mkfifo pipe", "head -c 5000 /dev/zero > large"])
@@ -585,4 +585,4 @@ def test_what_cannot_be_restored_is_no_state(
 ) -> None:
     copy = workspaces.create(template, tmp_path / "cell")
     assert session.shell(copy, script).succeeded
-    assert snapshot(copy, 4000) is None
+    assert snapshot(copy, copy.entries(), 4000) is None

@@ -16,6 +16,7 @@ import bench
 from bench.arms import Cell
 from bench.config import ArmSpec, Config, SessionSpec, SkillSpec, config_digest, load_config
 from bench.digest import canonical_json, digest_json
+from bench.plan_file import PLAN_VERSION
 from bench.project import RunFolder
 from bench.results import Outcome, Row
 from bench.skills import (
@@ -29,7 +30,7 @@ from bench.skills import (
     read_skill,
     stack_overlays,
 )
-from bench.sweep import PLAN_VERSION, Declared, Plan, Proposed
+from bench.sweep import Declared, Plan, Proposed
 from evolve.apply import Step, Tools, exchange_entries
 from evolve.gate import (
     PromotionMetadata,
