@@ -76,6 +76,7 @@ class OpenCode:
     def __init__(self, options: _Options, installed: Installed) -> None:
         self._options, self._installed = options, installed
         self.version, self.digest = installed.version, installed.digest
+        self.sources = (installed.path,)
         self.protocols: tuple[ModelProtocol, ...] = (
             tuple(_CLIENTS) if options.protocol is None else (options.protocol,)
         )

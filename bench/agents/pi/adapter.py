@@ -76,6 +76,7 @@ class Pi:
         self._options, self._installed = options, installed
         self.version = installed.version
         self.digest = digest_json([installed.digest, digest_file(_QUIET)])
+        self.sources = (installed.path, _QUIET)
         self.protocols: tuple[ModelProtocol, ...] = (
             tuple(_APIS) if options.protocol is None else (options.protocol,)
         )

@@ -16,7 +16,7 @@ from bench.agents.pi.adapter import _Options as PiOptions
 from bench.config import AgentConfig, ModelConfig
 from bench.errors import AgentError
 from bench.gateway import Way
-from bench.sandbox import Layout
+from bench.sandbox import Layout, ReadOnly
 
 INSIDE = Layout("/workspace", "/home/agent", "/tmp", "/output")
 WAY = Way(prefix=(), mounts=(), origin="http://127.0.0.1:8787", token="t0k3n")
@@ -144,6 +144,14 @@ def test_the_token_is_in_the_environment_and_in_no_file_or_argument() -> None:
         elsewhere = [*command.argv, *(name for name in command.environment if name != "GATEWAY_TOKEN")]
         values = [value for name, value in command.environment.items() if name != "GATEWAY_TOKEN"]
         assert "t0k3n" not in " ".join([*elsewhere, *values, *map(repr, command.home.values())])
+
+
+def test_all_that_a_cell_sees_of_an_agent_is_looked_at_again() -> None:
+    for agent in (opencode(), pi()):
+        shown = {
+            mount.source for mount in agent.command(REQUEST, INSIDE).mounts if isinstance(mount, ReadOnly)
+        }
+        assert set(agent.sources) == shown
 
 
 def test_servers_are_started_by_opencode_and_refused_for_pi() -> None:
