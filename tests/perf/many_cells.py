@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from bare_bubblewrap import BareBubblewrap
-from measuring import Cpu, Line, cpu_of, median_cpu, milliseconds, resident
+from measuring import Cpu, Line, cpu_of, least_cpu, milliseconds, resident
 from projects import ORACLE, Prepared, Project, Quiet, make_project, one_file, scratch
 
 from bench.digest import canonical_json
@@ -17,7 +17,8 @@ from bench.results import Row
 from bench.watch import CellFinished, Event
 
 FEW, MANY, CONFINED = 200, 1000, 60  # cells of a sweep
-ROUNDS = 3
+ROUNDS = 6
+LONG_ROUNDS = 3  # of the many cells, which take a minute otherwise
 
 MOST_TIMES_BARE = 5.0
 MOST_RISE = 1.15
@@ -50,7 +51,7 @@ def in_bubblewrap() -> Iterator[Line]:
             for _ in range(ROUNDS):
                 starts.append(_cost(bare.once, CONFINED))
                 cells.append(cpu_of(partial(prepared.sweep, Quiet()), CONFINED))
-    cell, start = median_cpu(cells), median_cpu(starts)
+    cell, start = least_cpu(cells), least_cpu(starts)
     above = (cell.total - start.total) * 1000
     yield Line(
         what=f"{CONFINED} cells, bubblewrap: CPU above bare starts",
@@ -107,7 +108,7 @@ class _Host:
                 self.few.append(cpu_of(partial(few.sweep, Quiet()), FEW))
                 self.bare.append(_cost(bare.once, FEW))
                 self.test.append(_cost(_test_alone, FEW))
-                if number < ROUNDS - 1:
+                if number < LONG_ROUNDS:
                     self.many.append(cpu_of(partial(many.sweep, Quiet() if number else meter), MANY))
         self.resident = meter.resident
 
@@ -127,7 +128,7 @@ def _test_alone() -> None:
 
 
 def _lines(host: _Host) -> Iterator[Line]:
-    cell, start, test, long = (median_cpu(each) for each in (host.few, host.bare, host.test, host.many))
+    cell, start, test, long = (least_cpu(each) for each in (host.few, host.bare, host.test, host.many))
     own = cell.total - start.children - test.children
     yield Line(
         what=f"{FEW} cells, host: own CPU and helpers, a cell",

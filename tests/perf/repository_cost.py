@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from measuring import Cpu, Line, cpu_of, median_cpu, milliseconds
+from measuring import Cpu, Line, cpu_of, least_cpu, milliseconds
 from projects import Project, Quiet, make_project, scratch
 
 LARGE, SMALL = 5000, 200  # files
@@ -44,7 +44,7 @@ def on_a_repository() -> Iterator[Line]:
             of_small.append(cpu_of(lambda: sweeps[1].sweep(Quiet()), CELLS))
             clone = memory / f"clone-{number}"
             cloned.append(cpu_of(partial(clone_and_sanitize, large, clone)))
-        yield from _lines(median_cpu(of_large), median_cpu(of_small), median_cpu(cloned))
+        yield from _lines(least_cpu(of_large), least_cpu(of_small), least_cpu(cloned))
 
 
 def _lines(large: Cpu, small: Cpu, cloned: Cpu) -> Iterator[Line]:
