@@ -62,6 +62,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     foundation: dict[str, str] = {}
     harness: Harness | None = None
 
+    def __post_init__(self) -> None:
+        if self.sources and len(self.sources) != len(self.cells):
+            raise ValueError(
+                f"it says of {len(self.sources)} cells where their rows come from, and has {len(self.cells)}"
+            )
+
     def source(self, cell: Cell) -> Source:
         """Where the row of a cell of this plan comes from."""
         return self.sources[cell.index] if self.sources else Source(kind="fresh", reason="reuse-off")

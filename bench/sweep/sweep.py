@@ -32,7 +32,7 @@ from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, 
 
 # Cells begun beyond the fold point, per worker. Fewer let one long cell hold up the others; more are wasted in an
 # outage (tests/perf/table.py shows both on published durations).
-AHEAD = 4
+AHEAD = 5
 UNPAID = ("budget-exhausted", "deadline")
 BEGINNING = Standing()
 

@@ -57,7 +57,7 @@ def from_rows_to_a_verdict() -> Iterator[Line]:
             file.writelines(canonical_json(row) + b"\n" for row in rows_of_a_large_sweep())
         command = [sys.executable, __file__, str(path)]
         done = subprocess.run(
-            command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": _import_path()}
+            command, stdout=subprocess.PIPE, check=True, env={**os.environ, "PYTHONPATH": _import_path()}
         )
     taken = convert(json.loads(done.stdout), Taken)
     yield Line(
@@ -100,7 +100,10 @@ def _row(number: int, task: str, arm: str, repeat: int) -> Row:
             role="incumbent" if arm == ARMS[0] else "candidate", repeat=repeat, generation=1, plan=_digest("plan"),
             attempt=0, agent="command", agent_version="1", model="a-model-2026", effort="high", seed=0,
         ),
-        provenance=Provenance(**{name: _digest(name + task + arm) for name in Provenance.__struct_fields__}),
+        provenance=Provenance(
+            **{name: _digest(name + task + arm) for name in Provenance.__struct_fields__ if name != "overlay"},
+            overlay=_digest(arm),
+        ),
         outcome=Outcome(status="measured", kind="oracle-failed", detail="1 found, 0 invented, 1 missed", skill_invoked=True),
         score=_score(number),
         usage=usage,

@@ -50,6 +50,7 @@ def _multiply(run: Path) -> None:
     repeats = CELLS // len(plan["cells"])
     cells = [cell | {"repeat": repeat} for repeat in range(repeats) for cell in plan["cells"]]
     plan["cells"] = [cell | {"index": index, "twice": False} for index, cell in enumerate(cells)]
+    plan["sources"] = []
     (folder / "plan.json").write_bytes(canonical_json(plan) + b"\n")
     named = {"plan": digest_json(plan)}
     rows = _lines(folder / "results.jsonl")
@@ -78,7 +79,7 @@ def _write(path: Path, values: Iterable[dict[str, Any]]) -> None:
 def _seconds(code: str, *words: str) -> float:
     """CPU time of a program, its start and its children included."""
     before = cpu_now()
-    subprocess.run([sys.executable, "-c", code, *words], cwd=TOP, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", code, *words], cwd=TOP, check=True, stdout=subprocess.DEVNULL)
     return (cpu_now() - before).children
 
 

@@ -31,7 +31,7 @@ def on_published_durations() -> Iterator[Line]:
             measured=f"{makespan / _HOURS:.2f} h",
             baseline=f"{bound / _HOURS:.2f} h lower bound; waves {waves(PLANNED, workers) / bound:.2f} ×",
             value=makespan / bound,
-            bar=MOST_TIMES_BOUND if workers < 4 else None,
+            bar=MOST_TIMES_BOUND,
         )
     for workers in (2, 3, 4):
         window = AHEAD * workers
