@@ -68,6 +68,14 @@ def test_entries_files_and_bytes_are_bounded_before_anything_is_read(folder: Pat
     assert "holds more than 256 entries" in refusal(folder)
 
 
+def test_an_overlay_of_ten_thousand_files_is_refused_in_a_few_words(folder: Path) -> None:
+    for number in range(10_000):
+        (folder / REVIEW / f"{number}.md").touch()
+    said = refusal(folder)
+    assert "holds more than 256 entries" in said
+    assert len(said) < 2000
+
+
 def test_rules_of_contents_name_the_folder_too(folder: Path) -> None:
     (folder / REVIEW / "a.md").write_bytes(b"\xff")
     assert (

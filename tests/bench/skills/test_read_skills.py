@@ -1,6 +1,7 @@
 """Reading skills from disk: what is taken, and each refusal in words."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,11 @@ def test_a_skill_is_bounded(tmp_path: Path) -> None:
     said = refusal(tmp_path)
     assert "it holds 258 files, more than the 256 that are allowed" in said
     assert "more than the 4,194,304 that are allowed" in said
+
+
+def test_a_skill_of_five_megabytes_is_refused_with_its_size(tmp_path: Path) -> None:
+    (write(tmp_path) / "big.md").write_bytes(b"x" * 5_000_000)
+    assert re.search(r"its files hold 5,000,\d{3} bytes, more than the 4,194,304", refusal(tmp_path))
 
 
 def test_markdown_must_be_text_but_other_files_need_not(tmp_path: Path) -> None:

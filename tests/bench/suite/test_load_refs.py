@@ -70,6 +70,14 @@ def test_a_repository_without_a_commit_says_so(tmp_path: Path) -> None:
         )
 
 
+def test_an_unborn_branch_beside_others_is_named(repository: Path) -> None:
+    git(repository, "checkout", "-q", "--orphan", "unborn")
+    for ref in ("unborn", "HEAD"):
+        said = refusal(repository, ref)
+        assert said == f"branch `unborn` of {repository} has no commit yet; commit its files first"
+    assert resolve_commit(repository, "main")
+
+
 def test_a_folder_without_a_repository_is_told_from_a_missing_one(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     assert "is not the top folder of a git repository" in refusal(tmp_path / "plain", "main")
