@@ -50,6 +50,7 @@ from bench.sweep import (
     refuse_changed,
     refuse_solved,
     refuse_unaffordable,
+    refuse_unfinishable,
     seal_plan,
     sweep_on,
     sweep_report,
@@ -133,6 +134,7 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
         watcher.see(_started(run, root, config))
         arms = make_arms(ground, selected, canonical_skills(config, root))
         refuse_changed(ground, plan, arms, run.path)
+        refuse_unfinishable(ground, plan, run.path, run)
         result = sweep_on(ground, read_sealed(run.path, plan), arms, run, run.path, watcher, cancellation)
         code = _close(hold, watcher, ground, plan, result)
     _print(options, run, plan, result, code)

@@ -35,6 +35,7 @@ from bench.sweep import (
     read_sealed,
     refuse_changed,
     refuse_unaffordable,
+    refuse_unfinishable,
     seal_plan,
     sweep_on,
     sweep_report,
@@ -149,6 +150,7 @@ def resume_generation(
     if begun.judged is not None and not again:
         result = SweepResult(read_rows(folder / "results.jsonl")[0], None, drift=read_drift(folder))
         return _decide(conditions, plan, folder, attempt, result, judged=True)
+    refuse_unfinishable(ground, plan, folder, conditions.run)
     _reserve(conditions, plan.generation, overlay, folder)
     # it would not be the decision on what is measured now
     (folder / "promotion.json").unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """Plan, schedule, execute."""
 
-from bench.sweep.affording import limits_now, refuse_unaffordable, shortfalls
+from bench.sweep.affording import limits_now, refuse_unaffordable, refuse_unfinishable, shortfalls
 from bench.sweep.again import Measured, arms_again, differences, find_cell, open_measured
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
@@ -69,6 +69,7 @@ __all__ = [
     "refuse_changed",
     "refuse_solved",
     "refuse_unaffordable",
+    "refuse_unfinishable",
     "run_ordered",
     "run_sweep",
     "seal_plan",

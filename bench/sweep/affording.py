@@ -1,10 +1,13 @@
 """Whether a plan can finish under its budget, known before it starts: what it needs at the least, and what is left."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from bench.arms import read_sessions
 from bench.arms.model import Cell
 from bench.errors import BudgetExhausted
 from bench.project import RunFolder
+from bench.results import read_rows
 from bench.spend import (
     JOURNAL,
     LEAST_FREE,
@@ -23,6 +26,7 @@ from bench.spend import (
     total,
 )
 from bench.sweep.ground import Ground
+from bench.sweep.model import Plan
 
 _ADVICE = "measure fewer tasks (tasks.id=…) or fewer repeats, or raise"
 
@@ -63,6 +67,18 @@ def refuse_unaffordable(ground: Ground, cells: Iterable[Cell], run: RunFolder | 
             f"the run must end in {left or 0:.0f} seconds, and no session is started with less than "
             f"{min(least, ground.config.timeout):.0f}\n  raise budget.wall, or give a later budget.deadline"
         )
+
+
+def refuse_unfinishable(ground: Ground, plan: Plan, folder: Path, run: RunFolder) -> None:
+    """The same of a sweep that was begun: those of its cells for which nothing was ever paid need at least as much.
+    RunError if its rows or its journal cannot be read.
+    """
+    rows, journal = folder / "results.jsonl", folder / "journal.jsonl"
+    begun = {row.key for row in read_rows(rows)[0]} if rows.exists() else set()
+    begun |= {entry.cell for entry in read_sessions(journal)}
+    left = [cell for cell in plan.paid if cell.key not in begun]
+    if left:
+        refuse_unaffordable(ground, left, run)
 
 
 def limits_now(ground: Ground, run: RunFolder | None = None) -> tuple[Limit, ...]:

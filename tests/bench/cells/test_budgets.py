@@ -90,6 +90,26 @@ def test_cells_that_never_began_are_measured_when_the_run_goes_on(tasks: CellPro
     assert kinds(tasks) == ["measured"] * 6
 
 
+def test_a_run_whose_rest_cannot_finish_is_not_gone_on_with(
+    tasks: CellProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = [*PAID, "reuse=none", "campaign=spring", "budget.campaign.sessions=9"]
+    reports("cost_usd=0.25, output_tokens=10, input_tokens=0", tasks, "raise SystemExit(1)")
+    assert bench(tasks, *shared, "breaker=2", "retries=0", "workers=1") == 1
+    run = folder_of(tasks)
+    begun = len(rows_of(tasks))
+    assert begun < 6
+    reports("cost_usd=0.25, output_tokens=10, input_tokens=0", tasks)
+    assert bench(tasks, *shared, "tasks.id='t[0-4]'") == 0
+    reports("cost_usd=0.25, output_tokens=10, input_tokens=0", tasks, "raise SystemExit(1)")
+    capsys.readouterr()
+    before = (run / JOURNAL).read_bytes()
+    assert main(["resume", str(run), "--quiet"]) == 3
+    said = capsys.readouterr().err
+    assert f"the plan needs at least {6 - begun} sessions: more than the 9 sessions that" in said
+    assert (run / JOURNAL).read_bytes() == before
+
+
 def test_a_reservation_is_written_before_its_session_and_settled_after_it(tasks: CellProject) -> None:
     assert bench(tasks, *PAID, "tasks.id=t0", "budget.usd=1", "budget.cell.usd=0.3") == 0
     _, reserved, settled = read_journal(folder_of(tasks) / JOURNAL)
