@@ -47,7 +47,7 @@ def test_its_configuration_is_refused_by_name_with_what_to_do(root: Path) -> Non
         read_saved_config(run_of(root).path / "config.json")
     said = str(refusal.value)
     assert "config.json was written by another version of incumbent" in said
-    assert "config.reuse" in said
+    assert "whose settings were others:\n  config." in said
     assert "use that version for this run, or start a new one" in said
 
 
