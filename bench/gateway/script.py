@@ -116,7 +116,10 @@ def read_script(path: Path) -> Script:
     try:
         document = read_yaml(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise GatewayError(f"{path} cannot be read: {error}\n  see gateway.script") from error
+        reason = getattr(error, "strerror", None) or error
+        raise GatewayError(
+            f"{path} cannot be read: {reason}\n  model.script names a file from the project's folder on"
+        ) from error
     except UserError as error:
         raise GatewayError(f"{error}\n  the format is described in docs/scripted-provider.md") from error
     complaints = schema_complaints(load_schema("script"), document.value)

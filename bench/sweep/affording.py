@@ -64,8 +64,8 @@ def refuse_unaffordable(ground: Ground, cells: Iterable[Cell], run: RunFolder | 
     least = LEAST_PAID if ground.means.terms.calls_model else LEAST_FREE
     if need.sessions and session_seconds(ground.config.timeout, left, least, ()) is None:
         raise BudgetExhausted(
-            f"the run must end in {left or 0:.0f} seconds, and no session is started with less than "
-            f"{min(least, ground.config.timeout):.0f}\n  raise budget.wall, or give a later budget.deadline"
+            f"the run must end in {left or 0:.1f} seconds, and no session is started with less than "
+            f"{min(least, ground.config.timeout):g}\n  raise budget.wall, or give a later budget.deadline"
         )
 
 
