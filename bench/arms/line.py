@@ -36,7 +36,7 @@ _HUNG = 0.5
 _PROVIDER: frozenset[Cause] = frozenset(
     {
         "key-refused", "provider-error", "unreachable", "connection-dropped", "stream-cut", "throttled",
-        "not-the-protocol", "malformed", "two-terminals", "replay-miss", "no-scripted-reply",
+        "not-the-protocol", "malformed", "two-terminals", "replay-miss", "no-scripted-reply", "distrusted",
     }
 )  # fmt: skip
 _OWN: frozenset[Cause] = frozenset(
@@ -44,7 +44,7 @@ _OWN: frozenset[Cause] = frozenset(
 )
 # An agent that takes such an answer for its last one says that all is well.
 _UNTRUSTED: frozenset[Cause] = frozenset(
-    {"not-the-protocol", "malformed", "stream-cut", "connection-dropped"}
+    {"not-the-protocol", "malformed", "stream-cut", "connection-dropped", "distrusted"}
 )
 _LEFT: frozenset[Cause] = frozenset({"client-left", "stopped"})
 

@@ -19,7 +19,7 @@ SPOKEN: dict[UpstreamKind, frozenset[ModelProtocol]] = {
 # The first cause of a request that did not simply go well.
 Cause = Literal[
     "budget", "unbounded", "too-many-requests", "too-large", "slow-request", "bad-request", "unknown-path",
-    "not-served", "throttled", "client-left", "stopped",
+    "not-served", "distrusted", "throttled", "client-left", "stopped",
     "key-refused", "provider-error", "unreachable", "connection-dropped", "stream-cut",
     "not-the-protocol", "malformed", "two-terminals", "usage-semantics", "above-ceiling",
     "replay-miss", "no-scripted-reply",
@@ -29,7 +29,7 @@ Cause = Literal[
 REFUSALS: frozenset[Cause] = frozenset(
     {
         "budget", "unbounded", "too-many-requests", "too-large", "slow-request", "bad-request",
-        "unknown-path", "not-served", "throttled",
+        "unknown-path", "not-served", "distrusted", "throttled",
     }
 )  # fmt: skip
 
@@ -87,7 +87,8 @@ class UpstreamConfig(Struct, frozen=True, kw_only=True):
 
 class GatewayLimits(Struct, frozen=True, kw_only=True):
     """What one cell may ask of the gateway: sizes are bytes. A request's head and the pieces of its body must
-    arrive within `patience` seconds each.
+    arrive within `patience` seconds each. After so many `distrusted` answers of a session in a row, each charged in
+    full, nothing of it is passed on any more: an agent may ask without a pause and without an end.
     """
 
     request_bytes: int = 32 * 1024 * 1024
@@ -95,6 +96,7 @@ class GatewayLimits(Struct, frozen=True, kw_only=True):
     connections: int = 64
     patience: float = 30.0
     longest_wait: float = 60.0
+    distrusted: int = 8
 
 
 class GatewayConfig(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,15 @@ _ANTHROPIC_TYPES = {
     529: "overloaded_error",
 }
 _FINAL: frozenset[Cause] = frozenset(
-    {"budget", "too-many-requests", "replay-miss", "no-scripted-reply", "unbounded", "not-served"}
+    {
+        "budget",
+        "too-many-requests",
+        "replay-miss",
+        "no-scripted-reply",
+        "unbounded",
+        "not-served",
+        "distrusted",
+    }
 )
 _STATUSES: dict[Cause, int] = {
     "too-large": 413,

@@ -34,6 +34,10 @@ _SHOWN_ERROR = 2000
 _MILLISECONDS = 1000.0
 # What a provider says when it wants fewer requests.
 _TOO_MANY = (429, 503, 529)
+# What no provider means to say. An answer that merely states no usage is none of these.
+_NOT_TO_BE_TRUSTED: frozenset[Cause | None] = frozenset(
+    {"not-the-protocol", "malformed", "two-terminals", "stream-cut", "connection-dropped"}
+)
 
 
 class Treasury(Protocol):
@@ -67,11 +71,12 @@ class CellState:
         self.name, self.task = name, task
         self.session = ""
         self.requests = 0
+        self.distrusted = 0
         self._turn = 0
 
     def begin(self, session: str) -> None:
-        """Count the turns of another session."""
-        self.session, self._turn = session, 0
+        """Count the turns of another session, and trust it anew."""
+        self.session, self._turn, self.distrusted = session, 0, 0
 
     def next_turn(self) -> int:
         """The number of a generating request within its session."""
@@ -148,6 +153,11 @@ class Transaction:
 
     async def _ask(self, route: Route, protocol: ModelProtocol) -> None:
         body, request = await self._read(protocol)
+        if self._cell.distrusted >= self._desk.limits.distrusted:
+            raise RequestRefused(
+                "distrusted",
+                f"{self._cell.distrusted} answers in a row could not be trusted: no more are asked for",
+            )
         asked = Asked(
             protocol=protocol,
             path=self._incoming.path,
@@ -288,6 +298,9 @@ class Transaction:
         )
 
     def _settle(self, settlement: Settlement) -> None:
+        if settlement.charged != "nothing":
+            broken = (self._record.cause or settlement.cause) in _NOT_TO_BE_TRUSTED
+            self._cell.distrusted = self._cell.distrusted + 1 if broken else 0
         if self._hold is not None:
             used = {"actual": settlement.usage, "ceiling": None, "nothing": NOTHING_USED}
             self._desk.treasury.settle(self._hold, used[settlement.charged])

@@ -54,7 +54,6 @@ OPENCODE = Dialect(
     agent="opencode",
     seconds=40,
     # what is no answer in the protocol, it takes for a step and asks again, at once, until budget or time are spent
-    storms=("page",),
     model="claude_haiku_4_5",
     provider="anthropic",
     # of a cache write, its protocol says how long it is kept

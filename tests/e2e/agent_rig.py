@@ -45,7 +45,6 @@ class Dialect(Struct, frozen=True, kw_only=True):
     tools: Mapping[str, Any]
     rates: Mapping[str, float]
     options: tuple[str, ...] = ()
-    storms: tuple[str, ...] = ()  # situations in which it asks without an end
     seconds: int = 12  # enough to start, and for two requests, four at once
 
     def overrides(self) -> list[str]:

@@ -1,7 +1,9 @@
 """The budget at the wire: overshoot 0, whatever a provider states and however it breaks."""
 
+import http.client
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +181,41 @@ def _quietly(path: Path) -> None:
         ask(path, PATHS["openai_chat"], request("openai_chat"))
     except OSError:
         return
+
+
+@pytest.mark.parametrize("fault", ["html", "cut", "malformed", "two_terminals"])
+def test_an_agent_that_asks_without_end_what_cannot_be_answered_is_refused_and_pays_no_more(
+    tmp_path: Path, fault: str
+) -> None:
+    with opened(script_config(tmp_path, {"reply": {"fault": fault}}, distrusted=3)) as gateway:
+        cell = gateway.open_cell("c", "t", tmp_path)
+        purse = Allowance([Limit("money", 10**9, RATES)])
+        cell.begin("work", purse)
+        for _ in range(6):
+            with suppress(OSError, http.client.HTTPException, ValueError):
+                ask(cell.socket, PATHS["anthropic_messages"], request("anthropic_messages", stream=True))
+        traffic = cell.close()
+    causes = [record.cause for record in traffic.records]
+    assert causes[3:] == ["distrusted"] * 3
+    assert "distrusted" not in causes[:3]
+    first = traffic.records[0]
+    assert first.ceiling is not None
+    assert purse.settled["money"] == 3 * RATES.ceiling(first.ceiling)
+
+
+def test_answers_that_only_state_no_usage_and_a_good_one_in_between_are_no_reason_for_distrust(
+    tmp_path: Path,
+) -> None:
+    good = {"text": "x", "usage": {"input": 1, "cache_read": 0, "cache_write": 0, "output": 1}}
+    replies = [
+        *({"when": {"turn": turn}, "reply": {"fault": "html"}} for turn in (0, 1, 3, 4)),
+        {"when": {"turn": 2}, "reply": good},
+        {"reply": {"text": "no usage"}},
+    ]
+    with opened(script_config(tmp_path, *replies, distrusted=3)) as gateway:
+        cell = gateway.open_cell("c", "t", tmp_path)
+        cell.begin("work", Allowance([Limit("money", 10**9, RATES)]))
+        for _ in range(12):
+            ask(cell.socket, PATHS["anthropic_messages"], request("anthropic_messages"))
+        traffic = cell.close()
+    assert [record.cause for record in traffic.records].count("distrusted") == 0
