@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bench.agents.contract import ContractParser, session_input
-from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.protocol import AgentFactory, SessionCommand, SessionRequest, StreamParser
 from bench.agents.python import interpreter
 from bench.config import AgentConfig, ModelConfig
 from bench.digest import digest_bytes, digest_json, digest_tree
@@ -102,7 +102,7 @@ class CommandAgent:
         self.calls_model = options.calls_model
         self.skill_root = options.skill_root
         contents = [_content(self._program), *(_content(mount.source) for mount in self._mounts)]
-        self.sources = (self._program, *(mount.source for mount in self._mounts))
+        self.sources: tuple[Path, ...] = (self._program, *(mount.source for mount in self._mounts))
         targets = [mount.target for mount in self._mounts]
         self.digest = digest_json(
             [list(options.arguments), options.python, options.version, targets, contents]
@@ -205,4 +205,4 @@ class _CommandFactory:
         return CommandAgent(options, root)
 
 
-COMMAND = _CommandFactory()
+COMMAND: AgentFactory = _CommandFactory()

@@ -15,7 +15,7 @@ from msgspec import Struct
 from bench.agents.briefing import briefing
 from bench.agents.claude_code.stream import ClaudeStream
 from bench.agents.installed import Installed, find_agent
-from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.protocol import AgentFactory, SessionCommand, SessionRequest, StreamParser
 from bench.config import AgentConfig, ModelConfig
 from bench.gateway import ModelProtocol
 from bench.sandbox import Layout
@@ -94,7 +94,7 @@ class ClaudeCode:
     def __init__(self, options: _Options, installed: Installed) -> None:
         self._options, self._installed = options, installed
         self.version, self.digest = installed.version, installed.digest
-        self.sources = (installed.path,)
+        self.sources: tuple[Path, ...] = (installed.path,)
 
     def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:
         """What `--effort` really puts into a request; none for the models that it sends a thinking budget."""
@@ -178,4 +178,4 @@ class _ClaudeCodeFactory:
         return ClaudeCode(options, find_agent(root, _NAME, version=options.version, program=program))
 
 
-CLAUDE_CODE = _ClaudeCodeFactory()
+CLAUDE_CODE: AgentFactory = _ClaudeCodeFactory()

@@ -12,7 +12,7 @@ from msgspec import Struct
 from bench.agents.briefing import briefing
 from bench.agents.codex.stream import CodexStream
 from bench.agents.installed import Installed, find_agent
-from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.protocol import AgentFactory, SessionCommand, SessionRequest, StreamParser
 from bench.config import AgentConfig, ModelConfig
 from bench.gateway import ModelProtocol
 from bench.sandbox import Layout
@@ -67,7 +67,7 @@ class Codex:
     def __init__(self, options: _Options, installed: Installed) -> None:
         self._options, self._installed = options, installed
         self.version, self.digest = installed.version, installed.digest
-        self.sources = (installed.path,)
+        self.sources: tuple[Path, ...] = (installed.path,)
 
     def efforts(self, model: ModelConfig) -> tuple[str, ...] | None:  # noqa: ARG002 - the same for all models
         """What it puts into a request."""
@@ -158,4 +158,4 @@ class _CodexFactory:
         return Codex(options, find_agent(root, _NAME, version=options.version, program=program))
 
 
-CODEX = _CodexFactory()
+CODEX: AgentFactory = _CodexFactory()

@@ -12,7 +12,7 @@ from bench.agents.briefing import briefing
 from bench.agents.installed import Installed, find_agent
 from bench.agents.installed_options import PROGRAM_OPTIONS, program_of
 from bench.agents.opencode.stream import OpenCodeStream
-from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.protocol import AgentFactory, SessionCommand, SessionRequest, StreamParser
 from bench.agents.speaking import PROTOCOL_OPTION, spoken
 from bench.config import AgentConfig, ModelConfig
 from bench.gateway import ModelProtocol
@@ -76,7 +76,7 @@ class OpenCode:
     def __init__(self, options: _Options, installed: Installed) -> None:
         self._options, self._installed = options, installed
         self.version, self.digest = installed.version, installed.digest
-        self.sources = (installed.path,)
+        self.sources: tuple[Path, ...] = (installed.path,)
         self.protocols: tuple[ModelProtocol, ...] = (
             tuple(_CLIENTS) if options.protocol is None else (options.protocol,)
         )
@@ -170,4 +170,4 @@ class _OpenCodeFactory:
         return OpenCode(options, find_agent(root, _NAME, version=options.version, program=program))
 
 
-OPENCODE = _OpenCodeFactory()
+OPENCODE: AgentFactory = _OpenCodeFactory()

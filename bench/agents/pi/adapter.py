@@ -12,7 +12,7 @@ from bench.agents.briefing import briefing
 from bench.agents.installed import Installed, find_agent
 from bench.agents.installed_options import PROGRAM_OPTIONS, program_of
 from bench.agents.pi.stream import PiStream
-from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.protocol import AgentFactory, SessionCommand, SessionRequest, StreamParser
 from bench.agents.speaking import PROTOCOL_OPTION, spoken
 from bench.config import AgentConfig, ModelConfig
 from bench.digest import digest_file, digest_json
@@ -76,7 +76,7 @@ class Pi:
         self._options, self._installed = options, installed
         self.version = installed.version
         self.digest = digest_json([installed.digest, digest_file(_QUIET)])
-        self.sources = (installed.path, _QUIET)
+        self.sources: tuple[Path, ...] = (installed.path, _QUIET)
         self.protocols: tuple[ModelProtocol, ...] = (
             tuple(_APIS) if options.protocol is None else (options.protocol,)
         )
@@ -179,4 +179,4 @@ class _PiFactory:
         return Pi(options, find_agent(root, _NAME, version=options.version, program=program))
 
 
-PI = _PiFactory()
+PI: AgentFactory = _PiFactory()

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench import __version__
 from bench.agents.contract import ContractParser, session_input
-from bench.agents.protocol import SessionCommand, SessionRequest, StreamParser
+from bench.agents.protocol import AgentFactory, SessionCommand, SessionRequest, StreamParser
 from bench.agents.python import interpreter
 from bench.config import AgentConfig, ModelConfig
 from bench.digest import digest_bytes, digest_json, digest_tree
@@ -46,7 +46,7 @@ class Rulebook:
 
     def __init__(self, ast_grep: Path) -> None:
         self._ast_grep = ast_grep
-        self.sources = (PROGRAM, ast_grep)
+        self.sources: tuple[Path, ...] = (PROGRAM, ast_grep)
         self.digest = digest_json(
             [digest_tree(PROGRAM, suffixes=(".py",)), digest_bytes(ast_grep.read_bytes())]
         )
@@ -82,4 +82,4 @@ class _RulebookFactory:
         return Rulebook(find_ast_grep())
 
 
-RULEBOOK = _RulebookFactory()
+RULEBOOK: AgentFactory = _RulebookFactory()
