@@ -1,5 +1,7 @@
 """How each real agent is told by a model to do the same things. A new adapter adds its dialect here."""
 
+import pytest
+
 from tests.e2e.agent_rig import SKILL, Dialect
 
 # of a cache write that does not say how long it is kept, the dearest
@@ -97,4 +99,15 @@ PI = Dialect(
     },
 )
 
-DIALECTS = (CLAUDE_CODE, CODEX, OPENCODE, PI)
+DIALECTS = (
+    CLAUDE_CODE,
+    CODEX,
+    # theirs is the same adapter contract at twice the time: `nox -s slow` runs them
+    pytest.param(OPENCODE, marks=pytest.mark.slow),
+    pytest.param(PI, marks=pytest.mark.slow),
+)
+
+
+def agent_of(dialect: Dialect) -> str:
+    """How a test names its agent."""
+    return dialect.agent

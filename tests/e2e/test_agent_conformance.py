@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bench.spend import JOURNAL, read_ledger
-from tests.e2e.agent_dialects import DIALECTS
+from tests.e2e.agent_dialects import DIALECTS, agent_of
 from tests.e2e.agent_rig import SKILL, USAGE, Dialect, Seen, Stage, says, total
 from tests.e2e.real_agents import Driven
 
@@ -14,7 +14,7 @@ MEASURED = ("measured", None)
 BROKEN = ("failed", "provider-error")
 
 
-@pytest.fixture(scope="module", params=DIALECTS, ids=lambda dialect: dialect.agent)
+@pytest.fixture(scope="module", params=DIALECTS, ids=agent_of)
 def dialect(request: pytest.FixtureRequest) -> Dialect:
     return request.param
 

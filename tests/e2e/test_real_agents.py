@@ -13,7 +13,7 @@ import yaml
 from msgspec import structs
 
 from bench.results import Row, read_rows
-from tests.e2e.agent_dialects import CLAUDE_CODE, CODEX, DIALECTS
+from tests.e2e.agent_dialects import CLAUDE_CODE, CODEX, DIALECTS, agent_of
 from tests.e2e.agent_rig import PLANTED, PRICES, SKILL, USAGE, Dialect, Stage, files_with, rules, says, total
 from tests.e2e.commands import Done, overlay_of, run, start, starter_root
 
@@ -27,7 +27,7 @@ EFFORTS = (
 BRIEF = {"input": 40, "cache_read": 0, "cache_write": 0, "output": 3}
 
 
-@pytest.fixture(params=DIALECTS, ids=lambda dialect: dialect.agent)
+@pytest.fixture(params=DIALECTS, ids=agent_of)
 def dialect(request: pytest.FixtureRequest) -> Dialect:
     return request.param
 
