@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bench.results import ObjectStore, Row, read_rows
 from tests.e2e.commands import Done, run
-from tests.e2e.real_agents import Driven, real_agent
+from tests.e2e.real_agents import Driven, driven_below, real_agent
 
 SKILL = "answering"
 # keys as a user has them, which nobody needs here
@@ -157,10 +157,7 @@ class Seen:
         if self._told:
             return []
         self._told = True
-        each = self.rows.values()
-        requests = sum(row.usage.requests or 0 for row in each)
-        identity = next(iter(each)).identity
-        return [Driven(identity.agent, identity.agent_version, len(each), requests)]
+        return driven_below(self.folder)
 
     def kept(self, task: str, artifact: str) -> bytes:
         return self._store.get(self.rows[task].artifacts[artifact].digest)
