@@ -127,10 +127,14 @@ class Stage:
 
     def command(self, name: str, *more: str) -> Done:
         """Run `bench` or `evolve` on the situations."""
+        self.prepare()
+        return run(name, *self.overrides(*more), folder=self.root, timeout=300, more=PLANTED)
+
+    def prepare(self) -> None:
+        """Write the suite and the script."""
         suite = {"schema": "suite/1", "name": "mine", "tasks": self.tasks}
         self.write("suites/mine/suite.yaml", yaml.safe_dump(suite, sort_keys=False))
         self.write("script.yaml", json.dumps({"schema": "script/1", "replies": self.replies}))
-        return run(name, *self.overrides(*more), folder=self.root, timeout=300, more=PLANTED)
 
     def overrides(self, *more: str) -> list[str]:
         """The words after the command."""
