@@ -48,8 +48,8 @@ def judge_session(session: Session, kind: SessionKind) -> Finding | None:
 
 
 def _judge_model(session: Session) -> Finding | None:
-    """What the gateway saw comes before what became of the agent by it. An agent that got over it has completed;
-    one whose budget ended has not, whatever it says.
+    """What the gateway saw comes before what became of the agent by it, and before what the agent says: no fault is
+    one that it got over.
     """
     fault, end = session.fault, session.result.end
     if fault is None or end in (End.CANCELLED, End.SPAWN_FAILED):
@@ -57,8 +57,6 @@ def _judge_model(session: Session) -> Finding | None:
     said = f"session {session.name}: {fault.detail}"
     if fault.kind == "budget":
         return Finding("stopped", "budget-exhausted", said)
-    if end is End.EXITED and session.report.status == "completed":
-        return None
     match fault.kind:
         case "provider":
             return Finding("failed", "provider-error", said)

@@ -46,6 +46,10 @@ _OWN: frozenset[Cause] = frozenset(
 _UNTRUSTED: frozenset[Cause] = frozenset(
     {"not-the-protocol", "malformed", "stream-cut", "connection-dropped", "distrusted"}
 )
+_ADVICE: dict[Cause, str] = {
+    "key-refused": "; is the key that model.key names still good, and for this address?",
+    "not-the-protocol": "; does model.base_url name a server of models, with its version?",
+}
 _LEFT: frozenset[Cause] = frozenset({"client-left", "stopped"})
 
 
@@ -180,7 +184,7 @@ def model_fault(records: Sequence[RequestRecord], seconds: float | None) -> Mode
 
 def _fault_of(cause: Cause, said: str) -> ModelFault | None:
     if cause in _PROVIDER:
-        return ModelFault("provider", said)
+        return ModelFault("provider", said + _ADVICE.get(cause, ""))
     if cause == "too-many-requests":
         return ModelFault("too-many", said)
     return ModelFault("request", said) if cause in _OWN else None

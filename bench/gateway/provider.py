@@ -55,7 +55,10 @@ class _Connection:
                 if isinstance(event, h11.Event) and not isinstance(event, h11.ConnectionClosed):
                     return event
                 raise ConnectionError("the provider closed the connection")
-            self.http.receive_data(await self._read(seconds))
+            data = await self._read(seconds)
+            if not data and self.http.their_state is h11.SEND_RESPONSE:
+                raise ConnectionError("it closed the connection")
+            self.http.receive_data(data)
 
     async def _read(self, seconds: float) -> bytes:
         """The next bytes, TimeoutError without any. A timer of the loop costs less than a timeout of a task."""

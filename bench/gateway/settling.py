@@ -10,7 +10,8 @@ from bench.gateway.usage import normalise
 
 # Answers with these were never carried out. Others (502, 504 of some proxy) may hide a request that was.
 _NOT_CHARGED = frozenset({*range(400, 500), 500, 503, 529})
-_FIRST_ERROR = 400
+# Redirects are not followed: they lead away from the address that the key is meant for.
+FIRST_ERROR = 300
 _KEY_REFUSED = (401, 403)
 
 
@@ -28,7 +29,7 @@ def settle_answer(
     protocol: ModelProtocol, status: int, reading: Reading, ceiling: Ceiling, detail: str
 ) -> Settlement:
     """The settlement of an answer that came to an end. `detail` tells of an error status."""
-    if status >= _FIRST_ERROR:
+    if status >= FIRST_ERROR:
         return _failed(status, detail)
     normal = normalise(protocol, reading.native, complete=reading.complete)
     usage, cause, told = normal.usage, reading.cause, reading.detail

@@ -23,13 +23,12 @@ from bench.gateway.purse import Refused
 from bench.gateway.reading import AnswerReader, reader_for
 from bench.gateway.recording import Recorder, Tape
 from bench.gateway.routes import Route, protocol_of, route_of
-from bench.gateway.settling import Settlement, settle_answer, settle_broken
+from bench.gateway.settling import FIRST_ERROR, Settlement, settle_answer, settle_broken
 from bench.gateway.shapes import LocalAnswer, model_list, one_model, refusal
 from bench.gateway.throttle import Throttle, retry_after
 from bench.gateway.upstream import Answer, Asked, Upstream, UpstreamBroken
 from bench.gateway.wire import ClientLeft, Incoming, RequestRefused, ServerConnection
 
-_FIRST_ERROR = 400
 _SHOWN_ERROR = 2000
 _MILLISECONDS = 1000.0
 # What a provider says when it wants fewer requests.
@@ -242,7 +241,7 @@ class Transaction:
             self._last_byte = self._elapsed()
             if self._tape is not None:
                 self._tape.add(chunk)
-            if answer.status >= _FIRST_ERROR and len(beginning) < _SHOWN_ERROR:
+            if answer.status >= FIRST_ERROR and len(beginning) < _SHOWN_ERROR:
                 beginning += chunk
             await self._connection.write(chunk)
             self._written += len(chunk)
@@ -261,7 +260,7 @@ class Transaction:
         if self._tape is not None:
             self._tape.end()
         if ceiling is None or self._reader is None:
-            if answer.status >= _FIRST_ERROR:
+            if answer.status >= FIRST_ERROR:
                 self._note("provider-error", f"{answer.status}: {error}")
             return
         reading = self._reader.close()

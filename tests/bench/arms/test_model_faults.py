@@ -58,6 +58,13 @@ def test_an_agent_that_got_over_a_failure_has_completed() -> None:
     assert ending(record("provider-error"), record()) == ("failed", "session-error")
 
 
+@pytest.mark.parametrize(
+    "cause", ["not-the-protocol", "malformed", "stream-cut", "connection-dropped", "distrusted"]
+)
+def test_an_agent_that_takes_a_broken_answer_for_its_last_one_is_the_providers_failure(cause: Cause) -> None:
+    assert ending(record(), record(cause), status="completed") == ("failed", "provider-error")
+
+
 def test_a_budget_that_ended_stops_the_cell_whatever_the_agent_says() -> None:
     assert ending(record("budget"), record(), status="completed") == ("stopped", "budget-exhausted")
 
