@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from bench.results.aggregate import Aggregate, aggregate, by_cell, known_mean
+from bench.results.disagreement import Disagreement, disagreements
 from bench.results.health import ArmHealth
 from bench.results.row import Row
 from bench.results.savings import SAVED, Saving, median_saving
@@ -98,6 +99,7 @@ def render_report(report: Report) -> str:
         _invoked(groups, report.health),
         _health(report.health),
         _spend(report.spend),
+        _disagreements(disagreements(report.rows)),
         _reuse(report.reuse),
         _pairs("Not measured", ("what", "why"), report.skipped),
         _pairs("Provenance", ("what", "value"), report.provenance),
@@ -297,6 +299,35 @@ def _spend(spend: ReportSpend | None) -> Iterator[str]:
         ),
     )
     yield from ("", *(f"* {prose(note)}" for note in spend.notes)) if spend.notes else ()
+
+
+def _disagreements(found: Sequence[Disagreement]) -> Iterator[str]:
+    """Nothing where an agent says of its sessions what the gateway measured."""
+    if not found:
+        return
+    yield from ("## What agents say otherwise", "")
+    yield (
+        "Sums over the sessions of which the agent's own report is not what the gateway measured. The gateway's numbers "
+        "count, here and everywhere above; a row has both."
+    )
+    yield ""
+    yield from _table(
+        ("arm", "what", "sessions", "gateway", "agent"),
+        (
+            (
+                code(each.arm),
+                code(each.what),
+                str(each.sessions),
+                _amount(each, each.measured),
+                _amount(each, each.told),
+            )
+            for each in found
+        ),
+    )
+
+
+def _amount(of: Disagreement, value: float | None) -> str:
+    return _dollars(value) if of.what == "cost_usd" else _number(value, 0)
 
 
 def _reuse(reuse: ReportReuse | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bench.results import ObjectStore, Row, read_rows
 from tests.e2e.commands import Done, run
-from tests.e2e.real_agents import Driven, real_agent
+from tests.e2e.real_agents import Driven, driven_below, real_agent
 
 SKILL = "answering"
 # keys as a user has them, which nobody needs here
@@ -127,10 +127,14 @@ class Stage:
 
     def command(self, name: str, *more: str) -> Done:
         """Run `bench` or `evolve` on the situations."""
+        self.prepare()
+        return run(name, *self.overrides(*more), folder=self.root, timeout=300, more=PLANTED)
+
+    def prepare(self) -> None:
+        """Write the suite and the script."""
         suite = {"schema": "suite/1", "name": "mine", "tasks": self.tasks}
         self.write("suites/mine/suite.yaml", yaml.safe_dump(suite, sort_keys=False))
         self.write("script.yaml", json.dumps({"schema": "script/1", "replies": self.replies}))
-        return run(name, *self.overrides(*more), folder=self.root, timeout=300, more=PLANTED)
 
     def overrides(self, *more: str) -> list[str]:
         """The words after the command."""
@@ -157,10 +161,7 @@ class Seen:
         if self._told:
             return []
         self._told = True
-        each = self.rows.values()
-        requests = sum(row.usage.requests or 0 for row in each)
-        identity = next(iter(each)).identity
-        return [Driven(identity.agent, identity.agent_version, len(each), requests)]
+        return driven_below(self.folder)
 
     def kept(self, task: str, artifact: str) -> bytes:
         return self._store.get(self.rows[task].artifacts[artifact].digest)

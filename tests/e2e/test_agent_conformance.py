@@ -66,8 +66,8 @@ def stopped(dialect: Dialect, tmp_path_factory: pytest.TempPathFactory) -> Seen:
 
 
 @pytest.fixture(autouse=True)
-def told(request: pytest.FixtureRequest, drove: Callable[[Driven], None]) -> None:
-    """The table at the end says how many sessions and requests these were."""
+def told_of_the_module(request: pytest.FixtureRequest, drove: Callable[[Driven], None]) -> None:
+    """The table at the end has the runs that several tests share, too."""
     for name in {"lived", "stopped"} & set(request.fixturenames):
         for each in request.getfixturevalue(name).driven():
             drove(each)

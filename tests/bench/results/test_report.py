@@ -4,8 +4,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from row_builders import make_row, score
 
+from bench.agents import Usage
 from bench.results import Report, ReportVerdict, Row, health, render_report
 from bench.results.report import code, prose
 
@@ -128,6 +130,28 @@ def test_verdict_skips_provenance_and_an_incomplete_sweep_are_said() -> None:
     assert "* **Alarm.** arms a and b left the same change" in text
     assert "| `c` | `expensive` |" in text
     assert "| `suite` | `starter` |" in text
+
+
+def told(row: Row, measured: Usage, own: Usage | None) -> Row:
+    """The row of a session of which its agent says something else."""
+    return structs.replace(row, sessions={"work": measured}, reported={} if own is None else {"work": own})
+
+
+def test_what_an_agent_says_otherwise_stands_beside_what_the_gateway_measured() -> None:
+    measured = Usage(input=10, cache_read=4, output=7, cost_usd=0.5, source="gateway")
+    own = Usage(input=10, output=5, cost_usd=0.25, source="agent")
+    cut = structs.replace(measured, output=None)
+    rows = (told(ROWS[0], measured, own), told(ROWS[1], measured, own), told(ROWS[3], cut, own), *ROWS[4:])
+    text = report(rows)
+    assert cells(text, "What agents say otherwise", "review", "output")[2:] == ["2", "n/a", "10"]
+    assert cells(text, "What agents say otherwise", "review", "cost_usd")[2:] == ["2", "$1.0000", "$0.5000"]
+    assert cells(text, "What agents say otherwise", "candidate_review", "output")[2:] == ["1", "7", "5"]
+    for same in ("input", "cache_read"):
+        assert not cells(text, "What agents say otherwise", "review", same)
+
+
+def test_where_agents_say_the_same_nothing_is_said_of_it() -> None:
+    assert "say otherwise" not in report((told(ROWS[0], Usage(output=7), None), *ROWS[1:]))
 
 
 def test_without_anything_measured_a_report_still_reads() -> None:
