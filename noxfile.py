@@ -36,6 +36,8 @@ CORE_TESTS = [
 ]
 # the only folders with tests marked e2e: tests/build/test_sessions.py holds that
 END_TO_END = ["tests/e2e", "tests/chaos"]
+# the programs that the tests drive: all that can be installed
+AGENTS = ["claude_code", "codex", "opencode", "pi"]
 # only rises
 COVERAGE_FLOOR = "93"
 TESTING = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120"]
@@ -98,7 +100,7 @@ def tests(session: nox.Session) -> None:
 def e2e(session: nox.Session) -> None:
     """The real commands, from an installed wheel, in folders of their own."""
     session.install(*TESTING, ".[wild]")
-    _install_agents(session, ["claude_code", "codex", "pi"])
+    _install_agents(session)
     # pytest imports every file before it selects: only folders that need what is installed here
     session.run(
         "python", "-m", "pytest", "-n", "2", "-m", "e2e and not slow", *(session.posargs or END_TO_END)
@@ -109,17 +111,17 @@ def e2e(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """What takes longer than CI can wait for."""
     session.install(*TESTING, *STATISTICS, ".[wild]")
-    _install_agents(session, ["claude_code", "codex", "opencode", "pi"])
+    _install_agents(session)
     session.run("python", "-m", "pytest", "-m", "slow", *session.posargs)
 
 
-def _install_agents(session: nox.Session, names: list[str]) -> None:
+def _install_agents(session: nox.Session) -> None:
     """The programs that the tests drive; one that cannot be had fails the session."""
     # tests/e2e/real_agents.py looks for them there
     agents = Path(session.virtualenv.location) / "agents"
     agents.mkdir(exist_ok=True)
     (agents / "evolve.toml").touch()
-    session.run("evolve", "agents", "install", *names, "--root", str(agents))
+    session.run("evolve", "agents", "install", *AGENTS, "--root", str(agents))
 
 
 @nox.session(python=MAIN)

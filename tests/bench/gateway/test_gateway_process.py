@@ -219,7 +219,8 @@ def test_more_connections_than_a_cell_may_have_are_turned_away(tmp_path: Path) -
         kept = [Client(cell.socket) for _ in range(2)]
         for client in kept:
             assert client.look("/v1/models").status == 200
-        with contextlib.closing(raw(cell.socket, b"")) as third, contextlib.suppress(ConnectionError):
+        # the gateway may have closed it before anything is sent
+        with contextlib.suppress(ConnectionError), contextlib.closing(raw(cell.socket, b"")) as third:
             assert third.recv(1) == b""
         for client in kept:
             client.close()
