@@ -135,6 +135,7 @@ def certify(session: nox.Session) -> None:
 def perf(session: nox.Session) -> None:
     """Ratios against baselines measured in the same run, as a table."""
     session.install(*TESTING, ".")
+    _install_agents(session)
     session.run("python", "tests/perf/table.py", *session.posargs)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from litellm_proxy import Proxy, measured
 from measuring import MILLISECONDS, Line, milliseconds
 
 from bench.gateway import (
@@ -37,9 +38,6 @@ _PAUSE = 0.02
 _MEDIAN_BAR = 1.0
 _TAIL_BAR = 5.0
 _STARTS = 5
-# seconds and bytes of a LiteLLM proxy 1.108 on a machine of this size (research/agent_clis.md §4)
-_LITELLM_START = 11.1
-_LITELLM_MEMORY = 342 * 1024 * 1024
 _TENTH = 0.1
 _PROVIDER = """
 import socket, sys, threading
@@ -92,8 +90,9 @@ def of_the_gateway() -> Iterator[Line]:
         cell.begin("work", Allowance([Limit("tokens", 10**12, TokenTariff())]))
         for name, size in (("small request", 100), ("88 KB, as Claude Code sends", 88_000)):
             yield from _latency(name, size, port, cell.socket)
-        yield from _memory(gateway)
-    yield from _start(port)
+        peak = _memory(gateway)
+        started = _start(port)
+    yield from _beside_a_proxy(started, peak, measured())
 
 
 def _latency(name: str, size: int, port: int, path: Path) -> Iterator[Line]:
@@ -125,32 +124,37 @@ def _latency(name: str, size: int, port: int, path: Path) -> Iterator[Line]:
         )
 
 
-def _memory(gateway: Gateway) -> Iterator[Line]:
+def _memory(gateway: Gateway) -> int:
     status = Path(f"/proc/{gateway.pid}/status").read_text()
-    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
-    yield Line(
-        what="gateway, most memory after these",
-        measured=f"{peak / 1e6:.1f} MB",
-        baseline=f"{_LITELLM_MEMORY / 1e6:.0f} MB LiteLLM proxy, earlier",
-        value=peak / _LITELLM_MEMORY,
-        bar=_TENTH,
-    )
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
 
 
-def _start(port: int) -> Iterator[Line]:
+def _start(port: int) -> float:
     samples = []
     for _ in range(_STARTS):
         with tempfile.TemporaryDirectory() as folder:
             began = time.perf_counter()
             with open_gateway(_config(port, Path(folder)), {}):
                 samples.append(time.perf_counter() - began)
-    started = statistics.median(samples)
+    return statistics.median(samples)
+
+
+def _beside_a_proxy(started: float, peak: int, proxy: Proxy | str) -> Iterator[Line]:
+    """Start and memory, as parts of a LiteLLM proxy's; without one they are only told, with the reason."""
+    bar = _TENTH if isinstance(proxy, Proxy) else None
     yield Line(
         what="gateway, start to ready",
         measured=milliseconds(started),
-        baseline=f"{_LITELLM_START:.1f} s LiteLLM proxy, earlier",
-        value=started / _LITELLM_START,
-        bar=_TENTH,
+        baseline=f"{proxy.seconds:.1f} s LiteLLM proxy" if isinstance(proxy, Proxy) else proxy,
+        value=started / proxy.seconds if isinstance(proxy, Proxy) else None,
+        bar=bar,
+    )
+    yield Line(
+        what="gateway, most memory after these",
+        measured=f"{peak / 1e6:.1f} MB",
+        baseline=f"{proxy.memory / 1e6:.0f} MB LiteLLM proxy" if isinstance(proxy, Proxy) else proxy,
+        value=peak / proxy.memory if isinstance(proxy, Proxy) else None,
+        bar=bar,
     )
 
 

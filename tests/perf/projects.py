@@ -52,10 +52,10 @@ class Project(Struct, frozen=True):
     @contextmanager
     def ground(self, *overrides: str) -> Iterator["Prepared"]:
         """The project, opened; its template is built before anything is measured."""
-        chosen = (
-            "suite=one", "arms=bare", "~skills.code-review", "agent=command",
-            f"agent.options.program={self.agent}", "retries=0", "breaker=1", *overrides,
-        )  # fmt: skip
+        own = ("agent=command", f"agent.options.program={self.agent}")
+        agent = () if any(each.startswith("agent=") for each in overrides) else own
+        plain = ("suite=one", "arms=bare", "~skills.code-review", "retries=0", "breaker=1")
+        chosen = (*plain, *agent, *overrides)
         config, _ = load_config(chosen, root=self.root, command="bench")
         with Cancellation() as cancellation, open_ground(config, self.root, (), cancellation) as ground:
             ground.templates.build(ground.tasks[0])

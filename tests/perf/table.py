@@ -15,6 +15,7 @@ from many_cells import in_bubblewrap, on_the_host
 from many_prior_rows import of_earlier_rows
 from many_rows import from_rows_to_a_verdict
 from measuring import Line
+from real_agent_cost import of_a_real_agent
 from repository_cost import on_a_repository
 from resuming import of_a_finished_run
 from schedule import on_published_durations
@@ -32,6 +33,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "repository": on_a_repository,
     "rows": from_rows_to_a_verdict,
     "gateway": of_the_gateway,
+    "agent": of_a_real_agent,
     "reuse": of_earlier_rows,
     "resume": of_a_finished_run,
 }
