@@ -297,9 +297,10 @@ class Transaction:
         )
 
     def _settle(self, settlement: Settlement) -> None:
-        if settlement.charged != "nothing":
-            broken = (self._record.cause or settlement.cause) in _NOT_TO_BE_TRUSTED
-            self._cell.distrusted = self._cell.distrusted + 1 if broken else 0
+        cause = self._record.cause or settlement.cause
+        # an error says nothing of trust: a proxy may alternate them with pages
+        if settlement.charged != "nothing" and cause != "provider-error":
+            self._cell.distrusted = self._cell.distrusted + 1 if cause in _NOT_TO_BE_TRUSTED else 0
         if self._hold is not None:
             used = {"actual": settlement.usage, "ceiling": None, "nothing": NOTHING_USED}
             self._desk.treasury.settle(self._hold, used[settlement.charged])

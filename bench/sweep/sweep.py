@@ -245,13 +245,18 @@ def _prefetch(bench: Workbench, left: Sequence[Cell], cancellation: Cancellation
     """
     over = threading.Event()
 
+    def needless() -> bool:
+        return over.is_set() or cancellation.cancelled or bench.purse.closed is not None
+
     def build() -> None:
         for task in dict.fromkeys(cell.task for cell in left):
-            if over.is_set() or cancellation.cancelled or bench.purse.closed is not None:
+            if needless():
                 return
             try:
                 bench.templates.build(bench.tasks[task])
                 for asset in _shown_assets(bench, left, bench.tasks[task]):
+                    if needless():
+                        return
                     bench.templates.derive(bench.tasks[task], asset)
             except MeasurementError:
                 continue  # remembered by the templates, and the row of the cell that asks for it

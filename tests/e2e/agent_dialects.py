@@ -55,7 +55,7 @@ CODEX = Dialect(
 OPENCODE = Dialect(
     agent="opencode",
     seconds=40,
-    # what is no answer in the protocol, it takes for a step and asks again, at once, until budget or time are spent
+    # what is no answer in the protocol, it takes for a step and asks again, at once, until the gateway ends that
     model="claude_haiku_4_5",
     provider="anthropic",
     # of a cache write, its protocol says how long it is kept

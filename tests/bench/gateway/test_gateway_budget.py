@@ -18,9 +18,21 @@ from gateway_rig import (
     request,
     script_config,
     streamed,
+    whole,
 )
+from msgspec import structs
 
-from bench.gateway import Allowance, Ceiling, Hold, Limit, ModelProtocol, Rates, Refused, TokenUsage
+from bench.gateway import (
+    Allowance,
+    Ceiling,
+    Hold,
+    Limit,
+    ModelProtocol,
+    Rates,
+    Refused,
+    TokenUsage,
+    UnlimitedPurse,
+)
 from bench.gateway.script import Reply
 from bench.gateway.telling import tell
 
@@ -219,3 +231,47 @@ def test_answers_that_only_state_no_usage_and_a_good_one_in_between_are_no_reaso
             ask(cell.socket, PATHS["anthropic_messages"], request("anthropic_messages"))
         traffic = cell.close()
     assert [record.cause for record in traffic.records].count("distrusted") == 0
+
+
+PAGE = whole(b"<html>log in</html>", kind="text/html")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_is_refused_for_distrust_is_told_in_the_protocol_and_not_asked_upstream(
+    protocol: ModelProtocol, tmp_path: Path
+) -> None:
+    with provider(PAGE) as server:
+        config = provider_config(server.base, tmp_path)
+        limits = structs.replace(config.limits, distrusted=3)
+        with opened(structs.replace(config, limits=limits)) as gateway:
+            cell = gateway.open_cell("c", "t", tmp_path)
+            cell.begin("plan", UnlimitedPurse())
+            told = [ask(cell.socket, PATHS[protocol], request(protocol)) for _ in range(5)]
+            asked = len(server.seen)
+            cell.begin("work", UnlimitedPurse())
+            ask(cell.socket, PATHS[protocol], request(protocol))
+            records = cell.close().records
+    assert (asked, len(server.seen)) == (3, 4)  # another session is trusted anew
+    assert [each.status for each in told] == [200] * 3 + [429 if protocol == "openai_responses" else 403] * 2
+    assert told[4].headers["x-should-retry"] == "false"
+    kind = "permission_error" if protocol == "anthropic_messages" else "insufficient_quota"
+    assert told[4].json["error"]["type"] == kind
+    assert [(each.settled, each.usage) for each in records[3:5]] == [(None, None)] * 2
+
+
+@pytest.mark.parametrize("status", [404, 502, 503])
+def test_an_error_between_answers_that_cannot_be_trusted_makes_them_no_better(
+    status: int, tmp_path: Path
+) -> None:
+    replies = [
+        *({"when": {"turn": turn}, "reply": {"error": {"status": status}}} for turn in (1, 3)),
+        {"reply": {"fault": "html"}},
+    ]
+    with opened(script_config(tmp_path, *replies, distrusted=3)) as gateway:
+        cell = gateway.open_cell("c", "t", tmp_path)
+        cell.begin("work", UnlimitedPurse())
+        for _ in range(6):
+            ask(cell.socket, PATHS["anthropic_messages"], request("anthropic_messages"))
+        causes = [record.cause for record in cell.close().records]
+    page, error = "not-the-protocol", "provider-error"
+    assert causes == [page, error, page, error, page, "distrusted"]

@@ -1,13 +1,22 @@
 """A reused row in a sweep: in its place of the order, before the breaker, without a session."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
-from cell_project import CellProject
+from cell_project import CellProject, Silent
+from msgspec import structs
 from reusing import Reusing
 
+from bench.arms import TemplateSource
+from bench.cancellation import Cancellation
+from bench.config import load_config
+from bench.project import create_run
 from bench.results import read_rows
+from bench.suite import Derived, Task
+from bench.sweep import make_arms, measure_plan, open_ground, seal_plan, with_reuse
+from bench.workspace import Template
 
 # breaks wherever the task's tree is not a good one
 BREAKS = "if not os.path.exists('good'): raise SystemExit(3)\nopen('new', 'w').write('x')"
@@ -39,6 +48,67 @@ def test_without_the_successes_between_them_the_same_failures_are_an_outage(stri
     striped.run("tasks.id='t[1357]'", "breaker=2")
     striped.run("breaker=2", "tasks.id='t[0246]'", code=1)
     assert statuses(striped.folder)[:2] == ["failed", "failed"]
+
+
+@pytest.mark.parametrize(("between", "stopped"), [("3", False), ("", True)])
+def test_two_failures_on_each_side_of_a_reused_success_are_no_streak_of_three(
+    striped: Reusing, between: str, *, stopped: bool
+) -> None:
+    striped.run("tasks.id=t3", "breaker=3")
+    striped.run(f"tasks.id='t[02{between}46]'", "breaker=3", code=1)
+    assert ("stopped by breaker" in striped.said) == stopped
+    rows, _ = read_rows(striped.folder / "results.jsonl")
+    assert [row.identity.task for row in rows if row.reuse] == [f"t{each}" for each in between]
+    assert ["failed", "failed", *["measured"] * bool(between), "failed"] == statuses(striped.folder)[
+        : 3 + len(between)
+    ]
+
+
+class Cancelling:
+    """The templates of a project. The first one that is built in the background cancels the run meanwhile."""
+
+    def __init__(self, templates: TemplateSource, cancellation: Cancellation) -> None:
+        self._templates, self._cancellation = templates, cancellation
+        self._begun = threading.Event()
+        self.behind: list[str] = []
+
+    def build(self, task: Task) -> Template:
+        self._see(task.id)
+        return self._templates.build(task)
+
+    def derive(self, task: Task, asset: Derived) -> Path:
+        self._see(f"{task.id} {asset.name}")
+        return self._templates.derive(task, asset)
+
+    def _see(self, what: str) -> None:
+        if threading.current_thread().name == "templates":
+            self.behind.append(what)
+            self._cancellation.cancel("a test")
+            self._begun.set()
+        self._begun.wait()  # else a cell might come first
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_nothing_more_is_built_behind_reused_cells_once_the_run_is_cancelled(
+    project: CellProject, capsys: pytest.CaptureFixture[str], left: int
+) -> None:
+    project.tree({"a.txt": "a\n"})
+    asset = {"name": "notes", "target": "/opt/notes", "command": 'echo x > "$OUTPUT/x"'}
+    for name in ("t0", "t1", "t2", "t3"):
+        project.task(name, "test -e new", derived=[asset])
+    project.arm("work", tools={"notes": {"kind": "derived", "asset": "notes"}})
+    project.agent("open('new', 'w').write('x')")
+    Reusing(project, capsys).run(f"tasks.id='t[0-{3 - left}]'")
+    config, _ = load_config(project.overrides("reuse.canaries=0"), root=project.root, command="bench")
+    with Cancellation() as cancellation, open_ground(config, project.root, (), cancellation) as ground:
+        arms = make_arms(ground, ["work"], {})
+        sealed = with_reuse(ground, seal_plan(ground, ["work"], 0, None), arms, cancellation)
+        assert len(sealed.plan.paid) == left
+        templates = Cancelling(ground.templates, cancellation)
+        watched = structs.replace(ground, templates=templates)
+        run = create_run(project.root, "0" * 64)
+        measure_plan(watched, sealed, arms, run, run.path, Silent(), cancellation)
+    assert templates.behind == [f"t{4 - left}"]
 
 
 def test_an_outage_among_reused_rows_is_still_exit_1(striped: Reusing) -> None:
