@@ -21,6 +21,7 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve runs list|show RUN|prune
                                 what is there, how far a run is (--follow), what may go
   evolve reuse explain RUN      from where each row of a run came, or why its cell had to be measured
+  evolve lock verify RUN        what a run read, and what of it is no longer as it was
   evolve rehearse [overrides]   a few cells of it against a scripted model: what would have failed; pays nothing
   evolve agents install NAME|list
                                 the command-line programs of coding agents: get them, see what is there
@@ -30,7 +31,7 @@ Decide by controlled experiment whether a changed agent skill ships.
 Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.options.min_improvement=0.02
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
 Exit codes: 0 a verdict was reached, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline,
-4 certify found a broken bound or rehearse a fault, 130 interrupted."""
+4 certify found a broken bound or rehearse a fault, 5 something drifted, 6 cannot be reproduced, 130 interrupted."""
 
 
 _APPLY = """\
@@ -63,6 +64,12 @@ _REUSE = """\
 From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
 the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
 
+_LOCK = """\
+The lock of a generation: all that it read, sealed before its first cell (generation.lock.json).
+
+  verify RUN[/gen-N]  every skill, prompt, task, oracle, price, program and file that is no longer what it was, with
+                      both values. Exit code 0 if there is none, 5 if there is, 6 for a lock that cannot be believed"""
+
 _REHEARSE = """\
 Live through a few cells of the configured generation (same suite, arms, sandbox and agent), one task for each arm,
 with a scripted model in place of the real one. Says what would have failed after paying: a key or a price that is
@@ -90,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
-    if command in ("apply", "resume", "topup", "runs", "verdict"):
+    if command in ("apply", "lock", "resume", "topup", "runs", "verdict"):
         return _on_runs(command, options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
@@ -133,6 +140,10 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
         from evolve.runs import runs_command  # noqa: PLC0415
 
         return runs_command(options, say)
+    if command == "lock":
+        from evolve.lock import lock_command  # noqa: PLC0415
+
+        return lock_command(options)
     if command == "verdict":
         from evolve.replay import verdict_command  # noqa: PLC0415
 
@@ -246,6 +257,13 @@ def _runs_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _lock_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve lock", _LOCK, overrides=False)
+    parser.add_argument("action", choices=["verify"], help="verify: compare it with what there is today")
+    parser.add_argument("run", metavar="RUN[/gen-N]", help="a run, or one of its generations")
+    return parser
+
+
 def _reuse_parser() -> argparse.ArgumentParser:
     parser = make_parser("evolve reuse", _REUSE, overrides=False)
     parser.add_argument("action", choices=["explain"], help="explain: say it cell by cell")
@@ -285,6 +303,7 @@ _COMMANDS = {
     "topup": _topup_parser,
     "runs": _runs_parser,
     "reuse": _reuse_parser,
+    "lock": _lock_parser,
     "agents": _agents_parser,
     "config": _config_parser,
 }

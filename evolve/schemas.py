@@ -20,6 +20,7 @@ from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
+from evolve.lock import GenerationLock, LockVerified
 from evolve.replay import Comparison, Replay
 from evolve.runs import PruneReport, RunList, RunState
 from evolve.summary import RunSummary
@@ -34,6 +35,8 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "event": generated_schema(Event, "event"),
         "forecast": generated_schema(Forecast, "forecast"),
         "plan": generated_schema(Plan, "plan"),
+        "generation-lock": generated_schema(GenerationLock, "generation-lock"),
+        "lock-verified": generated_schema(LockVerified, "lock-verified"),
         "promotion": promotion_schema(),
         "reuse-explanation": generated_schema(ReuseExplanation, "reuse-explanation"),
         "drift": generated_schema(DriftFile, "drift"),
