@@ -39,6 +39,7 @@ from bench.config.saved import (
     read_composed_files,
     read_overrides,
     read_saved_config,
+    saved_again,
     saved_config,
 )
 from bench.config.schema_errors import schema_complaints
@@ -90,6 +91,7 @@ __all__ = [
     "read_saved_config",
     "refuse",
     "resolved_yaml",
+    "saved_again",
     "saved_config",
     "schema_complaints",
     "schemas_folder",

@@ -36,6 +36,11 @@ def saved_config(config: Config, composed: Composed) -> dict[str, Any]:
     }
 
 
+def saved_again(path: Path, config: Config) -> dict[str, Any]:
+    """What config.json holds of a run that repeats the one at `path` with another configuration."""
+    return _content(path) | {"digest": config_digest(config), "config": msgspec.to_builtins(config)}
+
+
 def read_saved_config(path: Path) -> Config:
     """The configuration in a config.json. ConfigError when it was edited, or written by another version."""
     content = _content(path)

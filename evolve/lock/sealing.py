@@ -93,7 +93,7 @@ def observe(run: RunFolder, folder: Path, rows: Iterable[Row], verdict: Verdict)
             models=models_served(rows, ObjectStore(run.objects)),
             rows=digest_rows(rows),
             verdict=digest_json(verdict),
-            cassettes=cassettes_in(folder),
+            cassettes=cassettes_in(folder / CASSETTES),
         ),
     )
 
@@ -113,5 +113,5 @@ def models_served(rows: Iterable[Row], store: ObjectStore) -> dict[str, tuple[st
 
 
 def cassettes_in(folder: Path) -> dict[str, str]:
-    """The digest of each file of a generation's cassettes."""
-    return {path.name: digest_file(path) for path in sorted((folder / CASSETTES).glob("*.gz"))}
+    """The digest of each cassette in a folder of them."""
+    return {path.name: digest_file(path) for path in sorted(folder.glob("*.gz"))}
