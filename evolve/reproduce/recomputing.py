@@ -40,7 +40,7 @@ def recompute_all(
     generation = judged(located, config)
     store, rows = ObjectStore(located.place.run.objects), generation.rows
     artifacts = _whole(store, rows)
-    others = {drift.name for drift in drifts if drift.kind in ("oracle", "suite")}
+    others = {drift.name for drift in drifts if drift.kind == "oracle"}
     labels = _labels(located, config, others)
     scored, left = _split(rows, labels)
     again = _rebuilt(config, located, generation)
