@@ -45,6 +45,7 @@ from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.begun import REPORT, Begun
 from evolve.campaign import Campaign
 from evolve.campaign_chain import Subject
+from evolve.desk import Errands
 from evolve.gate import (
     CampaignState,
     Evidence,
@@ -96,7 +97,7 @@ class Reigning(Struct, frozen=True):
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
-    failed is measured again. `campaign` is given where the policy spends from one.
+    failed is measured again. `campaign` is given where the policy spends from one, `errands` where proposing is paid.
     """
 
     ground: Ground
@@ -108,6 +109,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     ended: bool = False
     again: int | None = None
     campaign: Campaign | None = None
+    errands: Errands | None = None
 
 
 def run_generation(conditions: Conditions, number: int, proposal: Proposal, reigning: Reigning) -> Generation:
