@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bench.spend import PROPOSER, Reserved, Settled, read_journal
 from evolve.cli import main
 from tests.bench.cells.cell_project import CellProject, skill_text
 
 SKILL = ".claude/skills/craft/SKILL.md"
 MARKER = "only-for-the-holdout-7f3a"
-SECRET = "sk-planted-0123456789abcdef"  # noqa: S105 - what must not be shown
+SECRET = "sk-planted-0123456789abcdef"
 
 # Turns count: brief skills are better. What a task asks is in the transcript.
 _WORKER = """
@@ -69,8 +67,17 @@ class ProposingProject:
     @property
     def words(self) -> list[str]:
         """A run whose proposals are paid."""
-        own = [f"proposer.agent.options.program={self.root / 'proposer.py'}", "proposer.agent.options.python=true"]
-        return [*self.plain, "proposer=agent", "agent@proposer.agent=command", *own, "proposer.queue=queue.jsonl"]
+        own = [
+            f"proposer.agent.options.program={self.root / 'proposer.py'}",
+            "proposer.agent.options.python=true",
+        ]
+        return [
+            *self.plain,
+            "proposer=agent",
+            "agent@proposer.agent=command",
+            *own,
+            "proposer.queue=queue.jsonl",
+        ]
 
     def proposes(self, does: str) -> None:
         """What the proposing session does, in Python."""
@@ -119,11 +126,3 @@ _NOTES: Sequence[dict[str, str]] = (
     {"id": "c", "skill": "craft", "date": "2026-11-03", "observation": f"Key {SECRET} seen.", "sentence": "Hide keys."},
     {"id": "d", "skill": "craft", "date": "2026-11-04", "observation": f"held-out-task needs {MARKER}.", "sentence": "Know."},
 )  # fmt: skip
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProposingProject:
-    """A fresh one, where commands are typed."""
-    made = ProposingProject(tmp_path)
-    monkeypatch.chdir(made.root)
-    return made
