@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolve.errors import ProposalError
@@ -24,7 +24,7 @@ def row(task: str, *, resolved: bool = False, cost: float | None = None, repeat:
 
 def seen(number: int, sizes: list[int]) -> Seen:
     kinds = ("transcript", "patch", "review")
-    line = json.dumps({"text": "x" * 90}).encode() + b"\n"
+    line = json.dumps({"text": "x" * 2000}).encode() + b"\n"
     return Seen(
         row(f"task-{number}"),
         tuple(
@@ -34,10 +34,11 @@ def seen(number: int, sizes: list[int]) -> Seen:
     )
 
 
-sizes_of_rows = st.lists(st.lists(st.integers(0, 300), max_size=3), max_size=6)
+sizes_of_rows = st.lists(st.lists(st.sampled_from([0, 3, 40, 300]), max_size=3), max_size=5)
 
 
-@given(sizes_of_rows, st.lists(st.integers(0, 200), max_size=3), st.integers(64, 2048))
+@settings(max_examples=30, deadline=None)
+@given(sizes_of_rows, st.lists(st.sampled_from([1, 50]), max_size=3), st.sampled_from([64, 100, 300, 2048]))
 def test_a_bundle_fits_and_what_says_least_goes_first(
     sizes: list[list[int]], cases: list[int], most: int
 ) -> None:
@@ -60,7 +61,6 @@ def test_a_bundle_fits_and_what_says_least_goes_first(
         assert not bundle.evidence.rejected
     if bundle.evidence.rejected != evidence.rejected:
         assert all(len(content) <= SMALLEST_FILE for content in bundle.files.values())
-    assert make_bundle(evidence, bounds) == bundle
 
 
 def test_what_must_be_there_and_does_not_fit_is_refused_with_the_keys_to_change() -> None:
