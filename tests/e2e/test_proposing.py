@@ -5,6 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+from bench.gateway import read_cassettes
 from bench.spend import PROPOSER, Reserved, Settled, read_journal
 from tests.e2e.agent_dialects import HAIKU
 from tests.e2e.agent_rig import PLANTED, USAGE, files_with, rules, says
@@ -70,9 +71,11 @@ def test_claude_code_reads_the_evidence_and_its_overlay_is_measured_and_promoted
     assert (settled.amounts.sessions, settled.amounts.cells) == (1, 0)
 
     # the model was sent the training split's evidence, and nothing that is held out or secret
-    sent = project.proposing
-    assert files_with(sent, b"It rambles.")
-    assert files_with(sent, b"refused")
+    requests = [json.dumps(each.request) for each in read_cassettes(project.proposing / "cassettes")]
+    assert len(requests) == 4
+    assert "It rambles." in requests[-1]
+    assert "refused" in requests[-1]
     for word in (MARKER, "held-out-task", SECRET, *PLANTED.values()):
-        assert not files_with(sent, word.encode()), word
+        assert not any(word in each for each in requests), word
+        assert not files_with(project.proposing, word.encode()), word
     drove(Driven("claude_code", claude.version, 1, used["requests"]))
