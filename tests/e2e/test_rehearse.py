@@ -33,10 +33,12 @@ def faults(done: Done) -> dict[str, Any]:
     return {each["about"]: each["said"] for each in done.json["findings"] if each["level"] == "fault"}
 
 
-def test_a_sound_configuration_is_rehearsed_on_one_task_for_each_arm(stage: Stage) -> None:
-    done = rehearse(stage)
+def test_a_sound_configuration_is_rehearsed_on_one_task_for_each_arm_and_with_its_proposal(
+    stage: Stage,
+) -> None:
+    done = rehearse(stage, "proposer=agent")
     assert done.code == 0, done.out
-    assert (done.json["cells"], done.json["sound"], done.json["findings"]) == (1, True, [])
+    assert done.json == {"cells": 1, "proposals": 1, "sound": True, "findings": []}
     assert not list((stage.root / "runs").glob("2*"))
 
 

@@ -156,3 +156,10 @@ def test_an_agent_that_only_follows_rules_cannot_propose(project: ProposingProje
     words = [word for word in project.words if "proposer.agent" not in word]
     assert main(["plan", *words, "agent@proposer.agent=rulebook"]) == 2
     assert "needs a coding agent" in capsys.readouterr().err
+
+
+def test_a_prompt_that_is_not_there_is_refused_before_anything_is_paid(
+    project: ProposingProject, capsys: Output
+) -> None:
+    assert main(["plan", *project.words, "proposer.options.prompt=prompts/none.md"]) == 2
+    assert "there is no prompt 'prompts/none.md'" in capsys.readouterr().err
