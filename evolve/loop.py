@@ -111,7 +111,13 @@ def _desk(
     if conditions.errands is None:
         return None
     return GenerationDesk(
-        conditions.errands, conditions.run, number, base, judgements, conditions.cancellation
+        conditions.errands,
+        conditions.run,
+        number,
+        base,
+        judgements,
+        conditions.cancellation,
+        conditions.watcher,
     )
 
 

@@ -17,6 +17,7 @@ from bench.project import RunFolder
 from bench.skills import read_overlay
 from bench.spend import JOURNAL, PROPOSER, Reserved, SessionName, Stop, read_journal
 from bench.sweep import Assignment, Ground, Messenger, open_messenger, run_errand
+from bench.watch import Noted, Watcher
 from evolve.desk.answers import (
     ANSWER_VERSION,
     AnswerFile,
@@ -50,9 +51,7 @@ def open_errands(proposer: Proposer, ground: Ground, config_dirs: Sequence[Path]
 
 
 class GenerationDesk:
-    """The desk of one generation; `base` is what its incumbent skills are, `specs` are those of the skills that may
-    change.
-    """
+    """The desk of one generation; `base` is what its incumbent skills are."""
 
     def __init__(
         self,
@@ -62,10 +61,11 @@ class GenerationDesk:
         base: str,
         judgements: Sequence[Judgement],
         cancellation: Cancellation,
+        watcher: Watcher,
     ) -> None:
         self._errands, self._messenger = errands, errands.messenger
         self._run, self._number, self._base = run, number, base
-        self._judgements, self._cancellation = judgements, cancellation
+        self._judgements, self._cancellation, self._watcher = judgements, cancellation, watcher
         self._folder = answer_folder(run, number)
 
     @property
@@ -111,6 +111,11 @@ class GenerationDesk:
                 kept.append(write_answer(self._folder, self._answer(ask, session, output)))
 
         self._folder.mkdir(parents=True, exist_ok=True)
+        who, shown = self._messenger.agent_name, len(ask.evidence)
+        said = (
+            f"generation {self._number}: {who} is asked for a proposal; it is shown {shown} files of evidence"
+        )
+        self._watcher.see(Noted(message=said))
         try:
             ran = run_errand(self._messenger, errand, assignment, self._cancellation, keep)
         except MeasurementError as error:

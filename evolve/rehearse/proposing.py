@@ -1,6 +1,7 @@
 """The proposing session of a configured generation, lived through against a scripted model."""
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from bench.gateway import read_cassettes
 from bench.project import RunFolder
 from bench.skills import Skill
 from bench.sweep import Ground, open_messenger
+from bench.watch import open_watcher
 from evolve.desk import Errands, GenerationDesk
 from evolve.history import skills_digest
 from evolve.propose import Asking, Proposer, Setting
@@ -53,18 +55,19 @@ def rehearse_proposing(
             prompt=read_prompt(proposer.prompt, ground.root, folders),
         )
         base = skills_digest({name: skill.digest for name, skill in canonical.items()})
-        proposer.propose(
-            Setting(
-                root=ground.root,
-                run=run.id,
-                specs=ground.config.skills,
-                incumbents=canonical,
-                base=base,
-                suite=ground.suite.name,
-                judgements=(),
-                desk=GenerationDesk(errands, run, 1, base, (), cancellation),
+        with open_watcher(sys.stderr, quiet=True, stream=None) as watcher:
+            proposer.propose(
+                Setting(
+                    root=ground.root,
+                    run=run.id,
+                    specs=ground.config.skills,
+                    incumbents=canonical,
+                    base=base,
+                    suite=ground.suite.name,
+                    judgements=(),
+                    desk=GenerationDesk(errands, run, 1, base, (), cancellation, watcher),
+                )
             )
-        )
     except (UserError, MeasurementError) as error:
         return [Finding("fault", ABOUT, str(error))], 0
     requests = (each.request for each in read_cassettes(run.path / "proposing" / "gen-1" / "cassettes"))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.project import remove_folder
 from bench.spend import PROPOSER, Reserved, Settled, read_journal
 from evolve.cli import main
 from tests.bench.cells.cell_project import CellProject, skill_text
@@ -103,6 +104,15 @@ class ProposingProject:
     def proposing(self) -> Path:
         """What the first generation's proposing sessions left."""
         return self.run / "proposing" / "gen-1"
+
+    def forget(self, *, answer: bool) -> None:
+        """The run as a process leaves it that is killed before its proposal is settled: also before its `answer`."""
+        journal = self.run / "spend.jsonl"
+        journal.write_text("".join(f"{line}\n" for line in journal.read_text().splitlines()[:2]))
+        (self.run / "lock").unlink()
+        remove_folder(self.run / "gen-1")
+        if answer:
+            (self.proposing / "answer.json").unlink()
 
     def told(self, attempt: int = 0) -> str:
         """All that the session said of what it saw."""

@@ -1,7 +1,6 @@
 """`evolve proposer=agent`, with a program as the agent in a real sandbox: what it sees, what becomes of what it leaves."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -71,14 +70,7 @@ def test_nothing_of_a_holdout_task_and_no_secret_is_anywhere_in_the_session_s_vi
 def test_an_answer_is_found_again_after_a_crash_and_not_paid_twice(project: ProposingProject) -> None:
     assert project.evolve(*QUIET) == 0
     before = project.answer()
-    # as a process leaves it that is killed once the answer is on the disk
-    journal = project.run / "spend.jsonl"
-    journal.write_text("".join(f"{line}\n" for line in journal.read_text().splitlines()[:2]))
-    (project.run / "lock").unlink()
-    for folder in (project.run / "gen-1" / "overlay").rglob("*"):
-        folder.chmod(0o700)
-    (project.run / "gen-1" / "overlay").chmod(0o700)
-    shutil.rmtree(project.run / "gen-1")
+    project.forget(answer=False)
     project.proposes("sys.exit(7)")
 
     assert main(["resume", project.run.name, *QUIET]) == 0
@@ -86,6 +78,43 @@ def test_an_answer_is_found_again_after_a_crash_and_not_paid_twice(project: Prop
     assert project.paid() == (1, 0)
     promotion = json.loads((project.run / "gen-1" / "promotion.json").read_text())
     assert promotion["decision"] == "promote"
+
+
+def test_a_session_that_was_lost_with_its_process_is_asked_again_and_both_count(
+    project: ProposingProject,
+) -> None:
+    assert project.evolve(*QUIET) == 0
+    project.forget(answer=True)
+    assert main(["resume", project.run.name, *QUIET]) == 0
+    assert project.paid() == (2, 1)
+    assert project.answer()["text"].startswith("# Be brief")
+
+
+def test_a_later_generation_that_gets_no_proposal_leaves_what_the_others_decided(
+    project: ProposingProject, capsys: Output
+) -> None:
+    project.proposes("put(incumbent if 'Briefly' in incumbent else incumbent + 'Briefly.\\n'); argue()")
+    assert project.evolve("generations=2", "--json") == 1
+    printed = capsys.readouterr()
+    (generation,) = json.loads(printed.out)["generations"]
+    assert generation["decision"] == "promote"
+    assert "identical to the incumbent" in printed.err
+    assert (project.run / "champion").is_dir()
+
+
+def test_a_run_whose_proposals_may_cost_money_asks_first_though_its_cells_are_free(
+    project: ProposingProject, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    paid = ["model@proposer.model=claude_haiku_4_5", "proposer.agent.options.calls_model=true"]
+    words = [*project.words, *paid, "budget.cell.usd=0.5", "--json"]
+    assert main(["plan", *words]) == 0
+    forecast = json.loads(capsys.readouterr().out)
+    assert "at most $0.50 each" in forecast["proposing"]
+    assert (forecast["cost_usd"], forecast["cost_at_most"]) == (None, 0.5)
+    assert main([*words, "budget.confirm=true"]) == 2
+    assert "may cost money" in capsys.readouterr().err
+    assert not list(project.root.glob("runs/2*"))
 
 
 def test_a_session_that_broke_is_told_and_paid_anew_only_when_the_run_goes_on(
