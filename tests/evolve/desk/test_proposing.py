@@ -1,11 +1,14 @@
 """`evolve proposer=agent`, with a program as the agent in a real sandbox: what it sees, what becomes of what it leaves."""
 
 import json
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from evolve.cli import main
+from tests.e2e.commands import start
 from tests.evolve.desk.proposing_project import BRIEF, MARKER, SECRET, SKILL, ProposingProject
 
 Output = pytest.CaptureFixture[str]
@@ -88,6 +91,22 @@ def test_a_session_that_was_lost_with_its_process_is_asked_again_and_both_count(
     assert main(["resume", project.run.name, *QUIET]) == 0
     assert project.paid() == (2, 1)
     assert project.answer()["text"].startswith("# Be brief")
+
+
+def test_a_run_that_is_interrupted_while_a_proposal_is_written_ends_as_interrupted_and_has_no_answer(
+    project: ProposingProject,
+) -> None:
+    project.proposes("import time; time.sleep(600)")
+    command = start("evolve", *project.words, *QUIET, folder=project.root)
+    while not any(b'"reserved"' in each.read_bytes() for each in project.root.glob("runs/*/spend.jsonl")):
+        assert command.poll() is None
+        time.sleep(0.05)
+    command.send_signal(signal.SIGINT)
+    printed, _ = command.communicate()
+    assert command.returncode == 130
+    assert "evolve resume" in printed
+    assert not (project.proposing / "answer.json").exists()
+    assert project.paid() == (1, 1)
 
 
 def test_a_later_generation_that_gets_no_proposal_leaves_what_the_others_decided(
