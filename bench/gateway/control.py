@@ -93,9 +93,13 @@ class Lines:
     """Cuts what arrives into lines."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The lines that are whole now."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        yield from lines
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            yield b"".join((*self._parts, end))
+            self._parts.clear()
+        if rest:
+            self._parts.append(rest)
