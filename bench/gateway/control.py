@@ -29,11 +29,12 @@ class OpenCell(Struct, frozen=True, kw_only=True, tag="open", tag_field="say"):
 
 
 class BeginSession(Struct, frozen=True, kw_only=True, tag="session", tag_field="say"):
-    """The cell's next requests belong to this session."""
+    """The cell's next requests belong to this session, which may ask for so many answers."""
 
     id: int
     cell: str
     session: str
+    turns: int | None = None
 
 
 class CloseCell(Struct, frozen=True, kw_only=True, tag="close", tag_field="say"):

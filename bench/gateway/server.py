@@ -147,7 +147,7 @@ class GatewayServer:
         cell = self._cells.get(order.cell)
         if cell is None:
             raise OSError(f"cell {order.cell!r} is not open")
-        cell.state.begin(order.session)
+        cell.state.begin(order.session, order.turns)
 
     async def _open(self, order: OpenCell) -> None:
         state = CellState(order.cell, order.task)

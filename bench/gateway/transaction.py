@@ -75,13 +75,16 @@ class CellState:
         self.requests = 0
         self.distrusted = 0
         self._turn = 0
+        self._turns: int | None = None
 
-    def begin(self, session: str) -> None:
-        """Count the turns of another session, and trust it anew."""
-        self.session, self._turn, self.distrusted = session, 0, 0
+    def begin(self, session: str, turns: int | None) -> None:
+        """Count the turns of another session, at most so many, and trust it anew."""
+        self.session, self._turn, self._turns, self.distrusted = session, 0, turns, 0
 
     def next_turn(self) -> int:
-        """The number of a generating request within its session."""
+        """The number of a generating request within its session; RequestRefused if it may have no more."""
+        if self._turns is not None and self._turn >= self._turns:
+            raise RequestRefused("too-many-requests", f"the session may ask its model {self._turns} times")
         self._turn += 1
         return self._turn - 1
 
