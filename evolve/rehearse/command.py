@@ -17,7 +17,7 @@ from bench.commandline import cancel_on_signals
 from bench.config import BudgetConfig, Config
 from bench.errors import ConfigError, UserError
 from bench.exits import ExitCode
-from bench.gateway import read_cassettes
+from bench.gateway import read_cassettes, said_last
 from bench.project import RunFolder
 from bench.results import ObjectStore, Row
 from bench.skills import required_arms
@@ -38,7 +38,7 @@ from bench.sweep import (
 from bench.text import printable
 from bench.watch import open_watcher
 from evolve.propose import Asking, Proposer, create_proposer
-from evolve.rehearse.findings import Finding, effort_finding, findings_of
+from evolve.rehearse.findings import Finding, artifact_findings, effort_finding, findings_of
 from evolve.rehearse.gestures import GESTURES
 from evolve.rehearse.proposing import ABOUT as PROPOSING
 from evolve.rehearse.proposing import rehearse_proposing
@@ -217,10 +217,13 @@ def _measured(
     say(f"rehearsing {len(sealed.plan.cells)} cells with {ground.agent_name}; nothing is paid")
     with open_watcher(sys.stderr, quiet=True, stream=None) as watcher:
         result = measure_plan(sampled, sealed, arms, run, run.path, watcher, cancellation)
-    requests = (each.request for each in read_cassettes(run.path / CASSETTES))
+    cassettes = run.path / CASSETTES
+    exchanges = read_cassettes(cassettes) if cassettes.is_dir() else ()
+    last = {(each.cell, each.session): said_last(each.request) for each in exchanges}
+    unwritten = artifact_findings(result.rows, config.arms, last)
     return [
-        *findings_of(result.rows, _printed(run, result.rows)),
-        *effort_finding(config.effort, requests),
+        *findings_of(result.rows, _printed(run, result.rows), unwritten),
+        *effort_finding(config.effort, [each.request for each in exchanges]),
     ], len(result.rows)
 
 
