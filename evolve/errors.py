@@ -6,13 +6,32 @@ UserError
 ├── PromotionError     a promotion cannot be read, recomputed or continued
 ├── LockError          the lock of a generation, or what it needs, cannot be relied on: exit 6
 └── ApplyError         a promotion is not applied or reverted
+
+MeasurementError
+└── ProposalFailed     a proposing session was paid for nothing
+    └── ProposalStopped  it was stopped by a signal or the deadline
 """
 
-from bench.errors import NotReproducible, UserError
+from bench.errors import MeasurementError, NotReproducible, UserError
+from bench.exits import ExitCode
 
 
 class ProposalError(UserError):
     """No candidate can be proposed as configured."""
+
+
+class ProposalFailed(MeasurementError):  # noqa: N818 - what became of the session, named as such
+    """A proposing session broke, or left nothing that can be measured; `code` is what the run exits with."""
+
+    code = ExitCode.UNUSABLE
+
+
+class ProposalStopped(ProposalFailed):
+    """A proposing session was stopped, or not begun any more."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class CampaignError(UserError):

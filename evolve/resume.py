@@ -21,6 +21,7 @@ from bench.skills import Overlay, read_overlay
 from bench.sweep import Standing, canonical_skills, counting_work, open_ground, paying_campaign, read_plan
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
+from evolve.desk import open_errands, was_proposing
 from evolve.gate import load_policy
 from evolve.generation import Conditions
 from evolve.loop import RunResult, run_generations
@@ -87,6 +88,7 @@ def _go_on(
             ended=extent.ended,
             again=extent.again,
             campaign=campaign,
+            errands=open_errands(proposer, ground, config_dirs(options.config_dir)),
         )
         result: RunResult = run_generations(conditions, proposer, canonical, start, extent.generations)
         hold.finish(int(result.code))
@@ -154,7 +156,8 @@ def _last_begun(run: RunFolder) -> int:
 def _start(run: RunFolder, config: Config) -> Overlay | None:
     """What the run was built on. RunError for a run that was killed before that was kept for certain."""
     folder = run.path / START
-    if config.proposer is not None and config.proposer.unapplied == "build_on" and not _last_begun(run):
+    begun = _last_begun(run) or was_proposing(run)
+    if config.proposer is not None and config.proposer.unapplied == "build_on" and not begun:
         raise RunError(
             f"run {printable(run.id)} was killed before its first plan was sealed: nothing of it was measured\n"
             "  start a new run with the same words"

@@ -18,6 +18,7 @@ from bench.watch import Event
 from evolve.apply import apply_schemas
 from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
+from evolve.desk import AnswerFile
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
 from evolve.lock import GenerationLock, LockVerified
@@ -35,6 +36,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "export-manifest": generated_schema(Manifest, "export-manifest"),
         "event": generated_schema(Event, "event"),
         "forecast": generated_schema(Forecast, "forecast"),
+        "proposing-answer": generated_schema(AnswerFile, "proposing-answer"),
         "plan": generated_schema(Plan, "plan"),
         "generation-lock": generated_schema(GenerationLock, "generation-lock"),
         "lock-verified": generated_schema(LockVerified, "lock-verified"),

@@ -17,6 +17,7 @@ from bench.spend.journal import JOURNAL, Journal, read_journal
 from bench.spend.ledger import ArmSpend, Caps, Ledger, Limit, Refused, limits_of, replay
 from bench.spend.model import (
     NOTHING,
+    PROPOSER,
     Amounts,
     Entry,
     Opened,
@@ -52,6 +53,7 @@ __all__ = [
     "LEAST_PAID",
     "NOTHING",
     "OUT_OF_BUDGET",
+    "PROPOSER",
     "WORKED",
     "Account",
     "Allowance",

@@ -51,11 +51,13 @@ def shortfalls(need: Amounts, limits: Sequence[Limit], used: Amounts = NOTHING) 
     )
 
 
-def refuse_unaffordable(ground: Ground, cells: Iterable[Cell], run: RunFolder | None = None) -> None:
-    """BudgetExhausted if these cells cannot all be measured under the limits of the run and its campaign, or in the
-    time that is left. `run` is one that has begun.
+def refuse_unaffordable(
+    ground: Ground, cells: Iterable[Cell], run: RunFolder | None = None, beside: Amounts = NOTHING
+) -> None:
+    """BudgetExhausted if these cells, and what is needed `beside` them, cannot all be paid under the limits of the run
+    and its campaign, or in the time that is left. `run` is one that has begun.
     """
-    need = least_need(cells, ground.means.terms)
+    need = least_need(cells, ground.means.terms).plus(beside)
     used = NOTHING if run is None else read_ledger(run.path / JOURNAL).settled
     short = shortfalls(need, limits_now(ground, run), used)
     if short:

@@ -96,7 +96,8 @@ def _refuse_forgotten(path: Path, generation: int, sessions: int) -> None:
     removed, and what was spent would be spent again.
     """
     known = sum(
-        isinstance(entry, Reserved) and entry.session.generation == generation for entry in read_journal(path)
+        isinstance(entry, Reserved) and entry.session.in_cell and entry.session.generation == generation
+        for entry in read_journal(path)
     )
     if known < sessions:
         raise RunError(

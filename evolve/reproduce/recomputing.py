@@ -12,7 +12,7 @@ from bench.results import Artifact, ObjectStore, Row
 from bench.suite import LabelOracle, load_suite
 from bench.sweep import CASSETTES
 from evolve.errors import LockError
-from evolve.gate import Promotion, digest_rows, read_promotion
+from evolve.gate import Promotion, read_promotion
 from evolve.lock import Drift, Located, Observed, cassettes_in, drifts_of, models_served, observed_drifts
 from evolve.promoted import PromotedGeneration, generation_faults, read_generation, rebuild
 
@@ -49,7 +49,7 @@ def recompute_all(
         generation=generation,
         again=again,
         results=(
-            *drifts_of("row", {"all": observed.rows}, {"all": digest_rows(rows)}),
+            *drifts_of("row", {"all": observed.rows}, {"all": again.metadata.rows}),
             *drifts_of("cassette", observed.cassettes, cassettes_in(located.place.folder / CASSETTES)),
             *observed_drifts(observed, _observed(observed, rows, store)),
             *_scores(store, config, scored, labels),
