@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.archive import CollectReport, ExportReport, ImportReport, Manifest, StoreReport
+from bench.certificate import SuiteCertificate
 from bench.gateway import Script
 from bench.generated_schema import generated_schema, write_schemas
 from bench.project import Holder
@@ -46,6 +47,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "run-lock": generated_schema(Holder, "run-lock"),
         "run-state": generated_schema(RunState, "run-state"),
         "runs-pruned": generated_schema(PruneReport, "runs-pruned"),
+        "suite-certificate": generated_schema(SuiteCertificate, "suite-certificate"),
         "store-collected": generated_schema(CollectReport, "store-collected"),
         "store-export": generated_schema(ExportReport, "store-export"),
         "store-import": generated_schema(ImportReport, "store-import"),
