@@ -34,6 +34,7 @@ from bench.suite.model import (
 from bench.suite.packages import packages_specification, prepare_packages
 from bench.suite.packages_model import PackagesSpec, PreparedSuite, PreparedTask
 from bench.suite.pip import pip_said, require_pip, run_pip
+from bench.suite.refs import resolve_commit
 from bench.suite.select import Selection, select_tasks
 from bench.suite.tree import digest_source
 
@@ -80,6 +81,7 @@ __all__ = [
     "read_json",
     "read_yaml",
     "require_pip",
+    "resolve_commit",
     "run_pip",
     "select_tasks",
     "shown",
