@@ -13,6 +13,7 @@ Decide by controlled experiment whether a changed agent skill ships.
 
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
   evolve init                   make a project of your repository, with one task out of its history
+  evolve doctor                 what works on this machine, and how to get what does not
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
   evolve topup RUN              measure again what failed in its last generation, and decide again
@@ -67,6 +68,11 @@ to begin with, and a suite with one task made of a commit, the newest one that m
 The task is certified (bench validate) before anything is written. Refused, with nothing written: a folder that has an
 evolve.toml or a conf/ already, a repository without tests, and one whose commits make no task: the reasons are counted."""
 
+_DOCTOR = """\
+What works here: git, the sandbox, overlays, limits, agents with their versions, whether keys are set; and how to get
+what does not. What the project's own defaults need is marked NO if it is missing. Nothing is written or sent.
+Exit code 0: all that is needed works; 4: something does not."""
+
 _REUSE = """\
 From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
 the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
@@ -100,6 +106,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
     if command in ("apply", "resume", "topup", "runs", "verdict"):
         return _on_runs(command, options, say)
+    if command == "doctor":
+        from evolve.doctor import doctor_command  # noqa: PLC0415
+
+        return doctor_command(options)
     if command == "init":
         from evolve.init import init_command  # noqa: PLC0415
 
@@ -180,6 +190,10 @@ def _init_parser() -> argparse.ArgumentParser:
     )
     add("overrides", nargs="*", metavar="override", help="group=option or key=value")
     return parser
+
+
+def _doctor_parser() -> argparse.ArgumentParser:
+    return make_parser("evolve doctor", _DOCTOR, overrides=False)
 
 
 def _plan_parser() -> argparse.ArgumentParser:
@@ -308,6 +322,7 @@ def _config_parser() -> argparse.ArgumentParser:
 _COMMANDS = {
     "run": _run_parser,
     "init": _init_parser,
+    "doctor": _doctor_parser,
     "plan": _plan_parser,
     "rehearse": _rehearse_parser,
     "apply": _apply_parser,

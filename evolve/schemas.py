@@ -20,6 +20,7 @@ from bench.watch import Event
 from evolve.apply import apply_schemas
 from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
+from evolve.doctor import Diagnosis
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
 from evolve.init import ProjectMade
@@ -52,6 +53,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "suite-certificate": generated_schema(SuiteCertificate, "suite-certificate"),
         "task-added": generated_schema(TaskAdded, "task-added"),
         "project-made": generated_schema(ProjectMade, "project-made"),
+        "diagnosis": generated_schema(Diagnosis, "diagnosis"),
         "store-collected": generated_schema(CollectReport, "store-collected"),
         "store-export": generated_schema(ExportReport, "store-export"),
         "store-import": generated_schema(ImportReport, "store-import"),
