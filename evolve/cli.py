@@ -12,6 +12,8 @@ _DESCRIPTION = """\
 Decide by controlled experiment whether a changed agent skill ships.
 
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
+  evolve init                   make a project of your repository, with one task out of its history
+  evolve doctor                 what works on this machine, and how to get what does not
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
   evolve topup RUN              measure again what failed in its last generation, and decide again
@@ -59,6 +61,18 @@ The runs of a project, those of `evolve` and those of `bench`.
   prune --keep N      remove all but the newest N; or --older-than DAYS. A run in progress stays, and one whose
                       promotion was not applied, unless --force. Their artifacts go with: bench store gc"""
 
+_INIT = """\
+Make a project of the git repository that you are in: evolve.toml, a conf/ that builds on the built-in options, a skill
+to begin with, and a suite with one task made of a commit, the newest one that makes a task which can be relied on.
+
+The task is certified (bench validate) before anything is written. Refused, with nothing written: a folder that has an
+evolve.toml or a conf/ already, a repository without tests, and one whose commits make no task: the reasons are counted."""
+
+_DOCTOR = """\
+What works here: git, the sandbox, overlays, limits, agents with their versions, whether keys are set; and how to get
+what does not. What the project's own defaults need is marked NO if it is missing. Nothing is written or sent.
+Exit code 0: all that is needed works; 4: something does not."""
+
 _REUSE = """\
 From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
 the first thing that was another one, and both its values. Reads the sealed plan; measures nothing."""
@@ -92,6 +106,14 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
     if command in ("apply", "resume", "topup", "runs", "verdict"):
         return _on_runs(command, options, say)
+    if command == "doctor":
+        from evolve.doctor import doctor_command  # noqa: PLC0415
+
+        return doctor_command(options)
+    if command == "init":
+        from evolve.init import init_command  # noqa: PLC0415
+
+        return init_command(options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -149,6 +171,29 @@ def _run_parser() -> argparse.ArgumentParser:
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
     return parser
+
+
+def _init_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve init", _INIT, overrides=False)
+    add = parser.add_argument
+    add(
+        "--from-commit",
+        metavar="SHA",
+        help="the commit to make the task of (default: the newest that will do)",
+    )
+    add("--suite", metavar="NAME", default="mine", help="the name of the suite (default: mine)")
+    add("--requirements", metavar="FILE", help="pinned packages that its tests need, pytest say")
+    add(
+        "--one-purpose",
+        action="store_true",
+        help="commits are taken to do one thing, whatever their messages say",
+    )
+    add("overrides", nargs="*", metavar="override", help="group=option or key=value")
+    return parser
+
+
+def _doctor_parser() -> argparse.ArgumentParser:
+    return make_parser("evolve doctor", _DOCTOR, overrides=False)
 
 
 def _plan_parser() -> argparse.ArgumentParser:
@@ -276,6 +321,8 @@ def _config_parser() -> argparse.ArgumentParser:
 
 _COMMANDS = {
     "run": _run_parser,
+    "init": _init_parser,
+    "doctor": _doctor_parser,
     "plan": _plan_parser,
     "rehearse": _rehearse_parser,
     "apply": _apply_parser,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.certificate import require_certificate
 from bench.cli_run import announce, command_again, confirmed, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.config import Config, PromotionConfig, ProposerConfig
@@ -43,6 +44,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
+        require_certificate(ground)
         policy = load_policy(promotion)
         errands = open_errands(proposer, ground, loaded.folders)
         forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands)
@@ -73,6 +75,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         errands = open_errands(proposer, ground, loaded.folders)
+        require_certificate(ground)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
         forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands)

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.archive import CollectReport, ExportReport, ImportReport, Manifest, StoreReport
+from bench.certificate import SuiteCertificate
 from bench.gateway import Script
 from bench.generated_schema import generated_schema, write_schemas
+from bench.newtask import TaskAdded
 from bench.project import Holder
 from bench.results import row_schema
 from bench.reuse import DriftFile
@@ -19,8 +21,10 @@ from evolve.apply import apply_schemas
 from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
 from evolve.desk import AnswerFile
+from evolve.doctor import Diagnosis
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
+from evolve.init import ProjectMade
 from evolve.replay import Comparison, Replay
 from evolve.runs import PruneReport, RunList, RunState
 from evolve.summary import RunSummary
@@ -48,6 +52,10 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "run-lock": generated_schema(Holder, "run-lock"),
         "run-state": generated_schema(RunState, "run-state"),
         "runs-pruned": generated_schema(PruneReport, "runs-pruned"),
+        "suite-certificate": generated_schema(SuiteCertificate, "suite-certificate"),
+        "task-added": generated_schema(TaskAdded, "task-added"),
+        "project-made": generated_schema(ProjectMade, "project-made"),
+        "diagnosis": generated_schema(Diagnosis, "diagnosis"),
         "store-collected": generated_schema(CollectReport, "store-collected"),
         "store-export": generated_schema(ExportReport, "store-export"),
         "store-import": generated_schema(ImportReport, "store-import"),

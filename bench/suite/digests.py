@@ -36,6 +36,11 @@ def task_digests(task: Task) -> TaskDigests:
     )
 
 
+def task_digest(task: Task) -> str:
+    """Digest over the content of one task, as the suite's covers it: its solutions are no part of it."""
+    return digest_json(_content(task))
+
+
 def environment_digest(environment: Environment) -> str:
     """Digest of what a task asks of its environment; the interpreter itself is the host's."""
     requirements = environment.requirements
