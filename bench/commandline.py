@@ -14,7 +14,7 @@ from bench import __version__
 from bench.cancellation import Cancellation
 from bench.config import find_root
 from bench.disk import is_outage
-from bench.errors import BudgetExhausted, BudgetSpent, MeasurementError, UserError
+from bench.errors import BudgetExhausted, BudgetSpent, MeasurementError, NotReproducible, UserError
 from bench.exits import ExitCode
 from bench.project import unpack_starter
 from bench.text import printable
@@ -127,6 +127,8 @@ def _said(error: Exception) -> str:
 def _exit_of(error: Exception) -> ExitCode:
     if isinstance(error, BudgetSpent | BudgetExhausted):
         return ExitCode.BUDGET
+    if isinstance(error, NotReproducible):
+        return ExitCode.CANNOT
     wrong = isinstance(error, UserError | OSError) and not is_outage(error)
     return ExitCode.REQUEST if wrong else ExitCode.UNUSABLE
 

@@ -25,7 +25,9 @@ from evolve.doctor import Diagnosis
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
 from evolve.init import ProjectMade
+from evolve.lock import GenerationLock, LockVerified
 from evolve.replay import Comparison, Replay
+from evolve.reproduce import Recipe, Reproduction, RunDifference
 from evolve.runs import PruneReport, RunList, RunState
 from evolve.summary import RunSummary
 
@@ -40,9 +42,14 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "forecast": generated_schema(Forecast, "forecast"),
         "proposing-answer": generated_schema(AnswerFile, "proposing-answer"),
         "plan": generated_schema(Plan, "plan"),
+        "generation-lock": generated_schema(GenerationLock, "generation-lock"),
+        "lock-verified": generated_schema(LockVerified, "lock-verified"),
         "promotion": promotion_schema(),
         "reuse-explanation": generated_schema(ReuseExplanation, "reuse-explanation"),
         "drift": generated_schema(DriftFile, "drift"),
+        "recipe": generated_schema(Recipe, "recipe"),
+        "reproduction": generated_schema(Reproduction, "reproduction"),
+        "run-difference": generated_schema(RunDifference, "run-difference"),
         "review": review_schema(),
         "row": row_schema(),
         "verdict": generated_schema(Replay, "verdict"),

@@ -33,7 +33,15 @@ from bench.config.model import (
 from bench.config.prompts import read_prompt
 from bench.config.resources import conf_folder, load_schema, schemas_folder
 from bench.config.root import ProjectMarker, find_root, read_marker
-from bench.config.saved import SAVED_SCHEMA, config_digest, read_overrides, read_saved_config, saved_config
+from bench.config.saved import (
+    SAVED_SCHEMA,
+    config_digest,
+    read_composed_files,
+    read_overrides,
+    read_saved_config,
+    saved_again,
+    saved_config,
+)
 from bench.config.schema_errors import schema_complaints
 
 __all__ = [
@@ -76,12 +84,14 @@ __all__ = [
     "find_root",
     "load_config",
     "load_schema",
+    "read_composed_files",
     "read_marker",
     "read_overrides",
     "read_prompt",
     "read_saved_config",
     "refuse",
     "resolved_yaml",
+    "saved_again",
     "saved_config",
     "schema_complaints",
     "schemas_folder",

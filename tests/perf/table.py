@@ -17,6 +17,7 @@ from many_rows import from_rows_to_a_verdict
 from measuring import Line
 from real_agent_cost import of_a_real_agent
 from repository_cost import on_a_repository
+from reproducing import of_ten_thousand_rows
 from resuming import of_a_finished_run
 from schedule import on_published_durations
 from starting import of_the_command
@@ -36,6 +37,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "agent": of_a_real_agent,
     "reuse": of_earlier_rows,
     "resume": of_a_finished_run,
+    "reproduce": of_ten_thousand_rows,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)
