@@ -2,15 +2,25 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
+from bench.commandline import (
+    add_multirun_arguments,
+    hold_streams,
+    make_parser,
+    project_root,
+    run_guarded,
+    say_to,
+)
 from bench.exits import ExitCode
 
 _DESCRIPTION = """\
 Measure arms on the tasks of a suite, without evolving anything, and report.
 
   bench [overrides]             measure the incumbent and comparator arms
+  bench -m model=a,b effort=low,high
+                                a run for each combination; one table and one picture of all
   bench prepare SUITE           fetch what a suite is made of; it then runs offline
   bench resume RUN              go on with a run that was interrupted; nothing is paid twice
   bench debug RUN --cell TASK/ARM/REPEAT
@@ -63,9 +73,7 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
 
         return store(options)
     if command == "resume":
-        from bench.run import resume  # noqa: PLC0415
-
-        return resume(options, say)
+        return _resume(options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -75,13 +83,32 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         from bench.cli_prepare import prepare  # noqa: PLC0415
 
         return prepare(options, root, say)
+    return _measure(options, root, say)
+
+
+def _measure(options: argparse.Namespace, root: Path, say: Callable[[str], None]) -> ExitCode:
+    if options.multirun:
+        from bench.run_many import bench_many  # noqa: PLC0415
+
+        return bench_many(options, root, say)
     from bench.run import bench  # noqa: PLC0415
 
     return bench(options, root, say)
 
 
+def _resume(options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
+    if Path(options.run).name.startswith("sweep-"):
+        from bench.run_many import resume_many  # noqa: PLC0415
+
+        return resume_many(options, say)
+    from bench.run import resume  # noqa: PLC0415
+
+    return resume(options, say)
+
+
 def _run_parser() -> argparse.ArgumentParser:
     parser = make_parser("bench", _DESCRIPTION)
+    add_multirun_arguments(parser)
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
@@ -131,7 +158,9 @@ def _store_parser() -> argparse.ArgumentParser:
 
 def _resume_parser() -> argparse.ArgumentParser:
     parser = make_parser("bench resume", _RESUME, overrides=False)
-    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; or a sweep"
+    )
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )

@@ -5,13 +5,22 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
+from bench.commandline import (
+    add_multirun_arguments,
+    hold_streams,
+    make_parser,
+    project_root,
+    run_guarded,
+    say_to,
+)
 from bench.exits import ExitCode
 
 _DESCRIPTION = """\
 Decide by controlled experiment whether a changed agent skill ships.
 
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
+  evolve -m model=a,b effort=low,high
+                                a run for each combination, one joint verdict, table and picture
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
   evolve topup RUN              measure again what failed in its last generation, and decide again
@@ -99,6 +108,10 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         return show_config(options, root, "evolve")
     if command in ("agents", "certify", "rehearse", "reuse"):
         return _free(command, options, root, say)
+    if options.multirun:
+        from evolve.multirun import many, plan_many  # noqa: PLC0415
+
+        return plan_many(options, root) if command == "plan" else many(options, root, say)
     from evolve import run  # noqa: PLC0415
 
     return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
@@ -137,6 +150,10 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
         from evolve.replay import verdict_command  # noqa: PLC0415
 
         return verdict_command(options)
+    if command == "resume" and Path(options.run).name.startswith("sweep-"):
+        from evolve.multirun import resume_many  # noqa: PLC0415
+
+        return resume_many(options, say)
     from evolve import resume  # noqa: PLC0415
 
     options.command = command
@@ -145,6 +162,7 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
 
 def _run_parser() -> argparse.ArgumentParser:
     parser = make_parser("evolve", _DESCRIPTION)
+    add_multirun_arguments(parser)
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
@@ -152,9 +170,11 @@ def _run_parser() -> argparse.ArgumentParser:
 
 
 def _plan_parser() -> argparse.ArgumentParser:
-    return make_parser(
+    parser = make_parser(
         "evolve plan", "What `evolve` would measure and cost with the same overrides. Pays nothing."
     )
+    add_multirun_arguments(parser)
+    return parser
 
 
 def _rehearse_parser() -> argparse.ArgumentParser:
@@ -226,7 +246,9 @@ def _topup_parser() -> argparse.ArgumentParser:
 
 def _going_on(command: str, description: str) -> argparse.ArgumentParser:
     parser = make_parser(f"evolve {command}", description, overrides=False)
-    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; resume: also a sweep"
+    )
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )

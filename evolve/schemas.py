@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.archive import CollectReport, ExportReport, ImportReport, Manifest, StoreReport
+from bench.config import SweepBlock
 from bench.gateway import Script
 from bench.generated_schema import generated_schema, write_schemas
+from bench.multirun import BenchSweep, MultirunPlan, PointEvent
 from bench.project import Holder
 from bench.results import row_schema
 from bench.reuse import DriftFile
@@ -20,6 +22,7 @@ from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
+from evolve.multirun import EvolveSweep
 from evolve.replay import Comparison, Replay
 from evolve.runs import PruneReport, RunList, RunState
 from evolve.summary import RunSummary
@@ -28,6 +31,7 @@ from evolve.summary import RunSummary
 def generated_schemas() -> dict[str, dict[str, Any]]:
     """The schemas by the name of their file."""
     return {
+        "bench-sweep": generated_schema(BenchSweep, "bench-sweep"),
         "bench-summary": generated_schema(BenchSummary, "bench-summary"),
         "certificate": generated_schema(Certificate, "certificate"),
         "export-manifest": generated_schema(Manifest, "export-manifest"),
@@ -53,6 +57,10 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "spend": spend_schema(),
         "worked": generated_schema(Worked, "worked"),
         "script": generated_schema(Script, "script"),
+        "multirun-event": generated_schema(PointEvent, "multirun-event"),
+        "multirun-plan": generated_schema(MultirunPlan, "multirun-plan"),
+        "sweep": generated_schema(EvolveSweep, "sweep"),
+        "sweep-block": generated_schema(SweepBlock, "sweep-block"),
         **apply_schemas(),
     }
 

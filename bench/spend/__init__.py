@@ -9,6 +9,7 @@ from bench.spend.campaign import (
     keep_spend,
     read_ledger,
     refuse_spent_campaign,
+    siblings_spent,
     total,
 )
 from bench.spend.earlier import earlier_rows
@@ -109,6 +110,7 @@ __all__ = [
     "session_seconds",
     "settlement",
     "shown",
+    "siblings_spent",
     "spend_schema",
     "tokens_of",
     "total",
