@@ -51,7 +51,7 @@ def _run(turn: Turn, sweeping: Sweeping) -> ExitCode:
 
 
 def _anew(turn: Turn, sweeping: Sweeping) -> ExitCode:
-    config, root, cancellation = turn.loaded.config, sweeping.root, sweeping.cancellation
+    config, root, cancellation = turn.loaded.config, sweeping.root, turn.cancellation
     canonical, selected = canonical_skills(config, root), _arms(config)
     with (
         open_ground(config, root, turn.loaded.folders, cancellation, siblings=turn.siblings) as ground,
@@ -76,7 +76,7 @@ def _anew(turn: Turn, sweeping: Sweeping) -> ExitCode:
 
 
 def _further(turn: Turn, sweeping: Sweeping, run: RunFolder) -> ExitCode:
-    config, root, cancellation = turn.loaded.config, sweeping.root, sweeping.cancellation
+    config, root, cancellation = turn.loaded.config, sweeping.root, turn.cancellation
     plan = own_plan(run, config)
     tidy(run)
     with (

@@ -66,12 +66,11 @@ class Files(Struct, frozen=True):
 
 
 class Sweeping(Struct, frozen=True, kw_only=True):
-    """A sweep at work: its project, folder and watcher, and what stops it."""
+    """A sweep at work: its project, its files and who watches."""
 
     root: Path
     files: Files
     watcher: Watcher
-    cancellation: Cancellation
     say: Say
 
 
@@ -151,9 +150,7 @@ def _run(
     root, folder = places
     folders = config_dirs(options.config_dir or plan.config_dirs)
     with hold_sweep(folder) as journal, open_events(options, sys.stderr) as watcher:
-        sweeping = Sweeping(
-            root=root, files=Files(folder), watcher=watcher, cancellation=cancellation, say=say
-        )
+        sweeping = Sweeping(root=root, files=Files(folder), watcher=watcher, say=say)
         driver = Driver(
             plan=plan,
             root=root,

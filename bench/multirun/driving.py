@@ -21,7 +21,7 @@ STOPPING = (ExitCode.BUDGET, ExitCode.INTERRUPTED)
 
 class Turn(Struct, frozen=True, kw_only=True):
     """One point whose turn it is: what it was composed to, the run that an earlier process began for it, the runs that
-    share its budget, and whom to tell that it has a run, before that pays anything.
+    share its budget, whom to tell that it has a run, before that pays anything, and what stops it alone.
     """
 
     point: Point
@@ -29,6 +29,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     earlier: str | None
     siblings: tuple[str, ...]
     begun: Callable[[str], None]
+    cancellation: Cancellation
 
 
 RunPoint = Callable[[Turn], ExitCode]
@@ -90,16 +91,19 @@ def _ended(driver: Driver, point: Point, digests: dict[str, int]) -> ExitCode | 
             driver.journal.add(PointSkipped(point=point.number, label=point.label, same_as=same_as))
             return None
         driver.say(f"\npoint {point.number}: {point.label}")
-        turn = Turn(
-            point=point,
-            loaded=loaded,
-            earlier=earlier,
-            siblings=tuple(run for run in driver.journal.spenders(driver.root / RUNS) if run != earlier),
-            begun=lambda run: driver.journal.add(
-                PointBegun(point=point.number, label=point.label, run=run, configuration=digest)
-            ),
-        )
-        code, error = driver.run(turn), None
+        spenders = driver.journal.spenders(driver.root / RUNS)
+        with driver.cancellation.part() as own:
+            turn = Turn(
+                point=point,
+                loaded=loaded,
+                earlier=earlier,
+                siblings=tuple(run for run in spenders if run != earlier),
+                begun=lambda run: driver.journal.add(
+                    PointBegun(point=point.number, label=point.label, run=run, configuration=digest)
+                ),
+                cancellation=own,
+            )
+            code, error = driver.run(turn), None
     except (UserError, MeasurementError) as failure:
         spent = isinstance(failure, BudgetSpent | BudgetExhausted)
         code, error = ExitCode.BUDGET if spent else ExitCode.REQUEST, str(failure)

@@ -12,7 +12,7 @@ from bench.multirun.measuring import PointRows, make_dots
 from bench.multirun.model import MULTIRUN_VERSION, MultirunPlan
 from bench.project import RUNS
 from bench.results import Row, read_rows
-from bench.spend import JOURNAL, dollars, read_ledger
+from bench.spend import JOURNAL, PICODOLLARS, read_ledger
 
 
 class SweepPoint(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ def rows_of(run: Path) -> tuple[Row, ...]:
 def _reached(number: int, label: str, state: PointState, runs: Path) -> Reached:
     folder = None if state.run is None or not (runs / state.run).is_dir() else runs / state.run
     rows = () if folder is None else rows_of(folder)
-    spent = 0.0 if folder is None else dollars(read_ledger(folder / JOURNAL).settled.picodollars)
+    spent = 0 if folder is None else read_ledger(folder / JOURNAL).settled.picodollars
     point = SweepPoint(
         number=number,
         label=label,
@@ -96,7 +96,7 @@ def _reached(number: int, label: str, state: PointState, runs: Path) -> Reached:
         same_as=state.same_as,
         paid=sum(row.reuse is None for row in rows),
         reused=sum(row.reuse is not None for row in rows),
-        usd=float(spent),
+        usd=round(spent / PICODOLLARS, 6),
     )
     return Reached(point=point, folder=folder, rows=rows)
 

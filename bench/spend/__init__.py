@@ -18,6 +18,7 @@ from bench.spend.journal import JOURNAL, Journal, read_journal
 from bench.spend.ledger import ArmSpend, Caps, Ledger, Limit, Refused, limits_of, replay
 from bench.spend.model import (
     NOTHING,
+    PICODOLLARS,
     Amounts,
     Entry,
     Opened,
@@ -52,6 +53,7 @@ __all__ = [
     "LEAST_FREE",
     "LEAST_PAID",
     "NOTHING",
+    "PICODOLLARS",
     "WORKED",
     "Account",
     "Allowance",

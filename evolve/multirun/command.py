@@ -71,7 +71,7 @@ def _run(turn: Turn, sweeping: Sweeping) -> ExitCode:
     shared = Shared(
         root=sweeping.root,
         watcher=sweeping.watcher,
-        cancellation=sweeping.cancellation,
+        cancellation=turn.cancellation,
         start=read_overlay(kept, turn.loaded.config.skills) if kept.exists() else None,
         say=sweeping.say,
     )

@@ -176,9 +176,10 @@ def _decide(
 
 def _arm_words(arm: JointArm, alpha: float) -> str:
     shared = f"; {arm.shared} pairs were no measurement of their own" if arm.shared else ""
+    unknown = f"; {arm.unknown} of them are not known and count as losses" if arm.unknown else ""
     return (
         f"{arm.arm}: all points together show {'a' if arm.gain else 'no'} gain, p = {arm.p:.3g} at α = {alpha:g} "
-        f"({arm.wins} wins, {arm.losses} losses in {arm.pairs} pairs{shared})"
+        f"({arm.wins} wins, {arm.losses} losses in {arm.pairs} pairs{unknown}{shared})"
     )
 
 
