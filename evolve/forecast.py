@@ -37,7 +37,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     Of the cells, `reusable` have an earlier row; `canaries` of them are measured again all the same. The sessions
     are those that are paid. `misses` counts why the other cells have no such row. Costs are in dollars and of one
     generation, but `cost_at_most`, which the budget allows the whole run; `wall` are the expected seconds of one
-    generation. `warnings` name the limits that it stays within only with luck. Null is unknown, or no limit.
+    generation. `warnings` name the limits that it stays within only with luck, `notes` the earlier generations that
+    could not be read. Null is unknown, or no limit.
     """
 
     suite: str
@@ -63,6 +64,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     reuse: str
     detects: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def make_forecast(
@@ -76,7 +78,8 @@ def make_forecast(
     selected = tuple(config.arms)
     drafted = seal_plan(ground, selected, 0, _ANY)
     arms = make_arms(ground, selected, incumbents, incumbents, _ANY)
-    plan = with_reuse(ground, drafted, arms, cancellation).plan
+    sealed = with_reuse(ground, drafted, arms, cancellation)
+    plan = sealed.plan
     refuse_unaffordable(ground, _least_cells(plan, config.arms, incumbents))
     planned = [task for task in ground.tasks if task.id in plan.tasks]
     counted = [task for task in planned if split in ("all", task.split)]
@@ -111,6 +114,7 @@ def make_forecast(
         reuse=_reuse(plan),
         detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
         warnings=_warnings(ground, costs, Amounts(cells=len(plan.paid), sessions=sessions)),
+        notes=sealed.notes,
     )
 
 

@@ -47,7 +47,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     if options.json:
         print_json(forecast)
     else:
-        print("\n".join(forecast_lines(forecast)))
+        print("\n".join((*forecast_lines(forecast), *(f"note: {each}" for each in forecast.notes))))
     return ExitCode.VERDICT
 
 

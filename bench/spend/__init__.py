@@ -1,6 +1,6 @@
 """What sessions may cost and did cost: prices, limits, the journal of both, and what to expect."""
 
-from bench.spend.account import Account
+from bench.spend.account import OUT_OF_BUDGET, Account
 from bench.spend.campaign import (
     RunSpend,
     campaign_runs,
@@ -53,6 +53,7 @@ __all__ = [
     "LEAST_FREE",
     "LEAST_PAID",
     "NOTHING",
+    "OUT_OF_BUDGET",
     "PICODOLLARS",
     "WORKED",
     "Account",

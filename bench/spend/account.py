@@ -7,6 +7,9 @@ from bench.spend.ledger import ArmSpend, Ledger, Limit
 from bench.spend.model import dollars, shown
 from bench.spend.terms import Terms
 
+# a budget is part of a run's configuration, which resume does not change
+OUT_OF_BUDGET = "its budget is used up; next: run it again with a higher limit (what was measured is reused):"
+
 
 class Account(Struct, frozen=True, kw_only=True):
     """A ledger as it stood: per arm, against its limits. `prices` names the files and the digest of the prices."""

@@ -29,7 +29,8 @@ from bench.spend import (
 from bench.sweep.ground import Ground
 from bench.sweep.model import Plan
 
-_ADVICE = "measure fewer tasks (tasks.id=…) or fewer repeats, or raise"
+_FEWER = "measure fewer tasks (tasks.id=…) or fewer repeats, or "
+_BEGUN = "a run keeps its limits: start a new one, where what this one measured is reused, and there "
 
 
 def least_need(cells: Iterable[Cell], terms: Terms) -> Amounts:
@@ -59,14 +60,15 @@ def refuse_unaffordable(ground: Ground, cells: Iterable[Cell], run: RunFolder | 
     used = NOTHING if run is None else read_ledger(run.path / JOURNAL).settled
     short = shortfalls(need, limits_now(ground, run), used)
     if short:
-        listed = "\n  ".join((*short[1:], f"{_ADVICE} the limit"))
+        listed = "\n  ".join((*short[1:], f"{_BEGUN if run else _FEWER}raise the limit"))
         raise BudgetExhausted(f"{short[0]}\n  {listed}")
     left = ground.means.ends.left()
     least = LEAST_PAID if ground.means.terms.calls_model else LEAST_FREE
     if need.sessions and session_seconds(ground.config.timeout, left, least, ()) is None:
         raise BudgetExhausted(
             f"the run must end in {left or 0:.1f} seconds, and no session is started with less than "
-            f"{min(least, ground.config.timeout):g}\n  raise budget.wall, or give a later budget.deadline"
+            f"{min(least, ground.config.timeout):g}\n"
+            f"  {_BEGUN if run else ''}raise budget.wall, or give a later budget.deadline"
         )
 
 
