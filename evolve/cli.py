@@ -5,7 +5,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
+from bench.commandline import (
+    add_multirun_arguments,
+    hold_streams,
+    make_parser,
+    project_root,
+    run_guarded,
+    say_to,
+)
 from bench.exits import ExitCode
 
 _DESCRIPTION = """\
@@ -14,6 +21,8 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
   evolve init                   make a project of your repository, with one task out of its history
   evolve doctor                 what works on this machine, and how to get what does not
+  evolve -m model=a,b effort=low,high
+                                a run for each combination, one joint verdict, table and picture
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
   evolve topup RUN              measure again what failed in its last generation, and decide again
@@ -132,14 +141,8 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
     if command in _ON_RUNS:
         return _on_runs(command, options, say)
-    if command == "doctor":
-        from evolve.doctor import doctor_command  # noqa: PLC0415
-
-        return doctor_command(options)
-    if command == "init":
-        from evolve.init import init_command  # noqa: PLC0415
-
-        return init_command(options, say)
+    if command in ("doctor", "init"):
+        return _without_project(command, options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -147,9 +150,24 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         return show_config(options, root, "evolve")
     if command in ("agents", "certify", "rehearse", "reuse"):
         return _free(command, options, root, say)
+    if options.multirun:
+        from evolve.multirun import many, plan_many  # noqa: PLC0415
+
+        return plan_many(options, root) if command == "plan" else many(options, root, say)
     from evolve import run  # noqa: PLC0415
 
     return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
+
+
+def _without_project(command: str, options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
+    """The commands that are used where there is no project yet."""
+    if command == "doctor":
+        from evolve.doctor import doctor_command  # noqa: PLC0415
+
+        return doctor_command(options)
+    from evolve.init import init_command  # noqa: PLC0415
+
+    return init_command(options, say)
 
 
 def _free(command: str, options: argparse.Namespace, root: Path, say: Callable[[str], None]) -> ExitCode:
@@ -181,16 +199,16 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
         from evolve.runs import runs_command  # noqa: PLC0415
 
         return runs_command(options, say)
-    if command in ("reproduce", "recipe", "diff"):
+    if command in ("reproduce", "recipe", "diff", "lock"):
         return _again(command, options, say)
-    if command == "lock":
-        from evolve.lock import lock_command  # noqa: PLC0415
-
-        return lock_command(options)
     if command == "verdict":
         from evolve.replay import verdict_command  # noqa: PLC0415
 
         return verdict_command(options)
+    if command == "resume" and Path(options.run).name.startswith("sweep-"):
+        from evolve.multirun import resume_many  # noqa: PLC0415
+
+        return resume_many(options, say)
     from evolve import resume  # noqa: PLC0415
 
     options.command = command
@@ -199,6 +217,10 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
 
 def _again(command: str, options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
     """The commands that set a generation beside what it would be now, or beside another one."""
+    if command == "lock":
+        from evolve.lock import lock_command  # noqa: PLC0415
+
+        return lock_command(options)
     from evolve import reproduce  # noqa: PLC0415
 
     if command == "reproduce":
@@ -208,6 +230,7 @@ def _again(command: str, options: argparse.Namespace, say: Callable[[str], None]
 
 def _run_parser() -> argparse.ArgumentParser:
     parser = make_parser("evolve", _DESCRIPTION)
+    add_multirun_arguments(parser)
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
@@ -238,9 +261,11 @@ def _doctor_parser() -> argparse.ArgumentParser:
 
 
 def _plan_parser() -> argparse.ArgumentParser:
-    return make_parser(
+    parser = make_parser(
         "evolve plan", "What `evolve` would measure and cost with the same overrides. Pays nothing."
     )
+    add_multirun_arguments(parser)
+    return parser
 
 
 def _rehearse_parser() -> argparse.ArgumentParser:
@@ -312,7 +337,9 @@ def _topup_parser() -> argparse.ArgumentParser:
 
 def _going_on(command: str, description: str) -> argparse.ArgumentParser:
     parser = make_parser(f"evolve {command}", description, overrides=False)
-    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; resume: also a sweep"
+    )
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
