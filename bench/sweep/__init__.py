@@ -19,6 +19,7 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
+from bench.sweep.live_files import tools_digest
 from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.modelling import check_model
 from bench.sweep.paying import Means, paying_campaign, read_means
@@ -81,6 +82,7 @@ __all__ = [
     "shortfalls",
     "sweep_on",
     "sweep_report",
+    "tools_digest",
     "with_reuse",
     "works_on",
     "write_sealed",
