@@ -201,7 +201,9 @@ def _agent(state: State, *, needed: bool) -> Finding:
     )
 
 
-def key_findings(root: Path | None, config: Config | None, environment: Mapping[str, str]) -> Iterator[Finding]:
+def key_findings(
+    root: Path | None, config: Config | None, environment: Mapping[str, str]
+) -> Iterator[Finding]:
     """The names of the secrets that options of the group `model` refer to, and whether each is there."""
     users: dict[str, list[str]] = {}
     for folder in search_folders(root):
