@@ -5,13 +5,22 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
+from bench.commandline import (
+    add_multirun_arguments,
+    hold_streams,
+    make_parser,
+    project_root,
+    run_guarded,
+    say_to,
+)
 from bench.exits import ExitCode
 
 _DESCRIPTION = """\
 Measure arms on the tasks of a suite, without evolving anything, and report.
 
   bench [overrides]             measure the incumbent and comparator arms
+  bench -m model=a,b effort=low,high
+                                a run for each combination; one table and one picture of all
   bench prepare SUITE           fetch what a suite is made of; it then runs offline
   bench validate SUITE          certify each task: right solutions pass; wrong, empty and cheating ones do not
   bench new-task --from-commit SHA
@@ -82,9 +91,7 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
 
         return store(options)
     if command == "resume":
-        from bench.run import resume  # noqa: PLC0415
-
-        return resume(options, say)
+        return _resume(options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -92,6 +99,14 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         return show_config(options, root, "bench")
     if command in ("prepare", "validate", "new-task"):
         return _on_suite(command, options, root, say)
+    return _measure(options, root, say)
+
+
+def _measure(options: argparse.Namespace, root: Path, say: Callable[[str], None]) -> ExitCode:
+    if options.multirun:
+        from bench.run_many import bench_many  # noqa: PLC0415
+
+        return bench_many(options, root, say)
     from bench.run import bench  # noqa: PLC0415
 
     return bench(options, root, say)
@@ -112,8 +127,19 @@ def _on_suite(command: str, options: argparse.Namespace, root: Path, say: Callab
     return validate(options, root, say)
 
 
+def _resume(options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
+    if Path(options.run).name.startswith("sweep-"):
+        from bench.run_many import resume_many  # noqa: PLC0415
+
+        return resume_many(options, say)
+    from bench.run import resume  # noqa: PLC0415
+
+    return resume(options, say)
+
+
 def _run_parser() -> argparse.ArgumentParser:
     parser = make_parser("bench", _DESCRIPTION)
+    add_multirun_arguments(parser)
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
@@ -205,7 +231,9 @@ def _store_parser() -> argparse.ArgumentParser:
 
 def _resume_parser() -> argparse.ArgumentParser:
     parser = make_parser("bench resume", _RESUME, overrides=False)
-    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; or a sweep"
+    )
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )

@@ -46,6 +46,7 @@ from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.begun import REPORT, Begun
 from evolve.campaign import Campaign
 from evolve.campaign_chain import Subject
+from evolve.desk import Errands
 from evolve.gate import (
     CampaignState,
     Evidence,
@@ -61,6 +62,7 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
+from evolve.lock import Parent, lock_of, observe, seal_generation
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
 from evolve.words import SENTENCES, topup_advice
@@ -89,16 +91,20 @@ class Generation(Struct, frozen=True, kw_only=True):
 
 
 class Reigning(Struct, frozen=True):
-    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own."""
+    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own `canonical`
+    ones. `parent` is the generation that it follows or repeats.
+    """
 
     incumbents: Mapping[str, Skill]
     champion: Overlay | None
+    canonical: Mapping[str, Skill]
+    parent: Parent | None = None
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
-    failed is measured again. `campaign` is given where the policy spends from one.
+    failed is measured again. `campaign` is given where the policy spends from one, `errands` where proposing is paid.
     """
 
     ground: Ground
@@ -110,6 +116,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     ended: bool = False
     again: int | None = None
     campaign: Campaign | None = None
+    errands: Errands | None = None
 
 
 def run_generation(conditions: Conditions, number: int, proposal: Proposal, reigning: Reigning) -> Generation:
@@ -122,6 +129,7 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
     refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
+    seal_generation(ground, conditions.run, folder, sealed.plan, reigning.canonical, reigning.parent)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
@@ -139,6 +147,7 @@ def resume_generation(
     """
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
+    lock_of(conditions.run, plan.generation)  # a lock that cannot be believed is told before anything is paid
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
     attempt = _attempt(conditions, begun.proposal, overlay, reigning)
     if begun.judged is not None and conditions.ended:
@@ -268,6 +277,7 @@ def _decide(
     if conditions.campaign:
         conditions.campaign.decide(subject, generation.verdict.decision, evidence)
     if not judged:
+        observe(conditions.run, folder, result.rows, generation.verdict)
         _write_report(conditions, generation, plan, result)
     return generation
 

@@ -20,8 +20,9 @@ from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
 from evolve.campaign import Campaign
+from evolve.desk import open_errands
 from evolve.errors import PromotionError
-from evolve.forecast import forecast_lines, make_forecast
+from evolve.forecast import Forecast, forecast_lines, make_forecast
 from evolve.gate import Policy, load_policy, spends
 from evolve.generation import Conditions
 from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
@@ -36,8 +37,8 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
     proposing, promotion = deciding(loaded.config)
-    canonical = canonical_skills(loaded.config, root)
-    _remark(create_proposer(proposing, root), canonical, say)
+    canonical, proposer = canonical_skills(loaded.config, root), create_proposer(proposing, root)
+    _remark(proposer, canonical, say)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -45,7 +46,8 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         announce(loaded, ground, say)
         require_certificate(ground)
         policy = load_policy(promotion)
-        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation)
+        errands = open_errands(proposer, ground, loaded.folders)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands)
     if options.json:
         print_json(forecast)
     else:
@@ -61,24 +63,25 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     campaign = release_campaign(loaded.config, policy, root)
     canonical = canonical_skills(loaded.config, root)
     _remark(proposer, canonical, say)
-    pending = _pending(loaded.config, root, canonical, say)
+    pending = pending_promotion(loaded.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
-        _print_offer(options, pending, root)
+        print_offer(options, pending, root)
         return ExitCode.VERDICT
-    start = _built_on(pending, canonical) if proposing.unapplied == "build_on" else None
+    start = built_on(pending, canonical) if proposing.unapplied == "build_on" else None
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
         paying_campaign(loaded.config, root, ground.means),
     ):
         announce(loaded, ground, say)
+        errands = open_errands(proposer, ground, loaded.folders)
         require_certificate(ground)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
-        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands)
         for line in forecast_lines(forecast):
             say(line)
-        if forecast.cost_high != 0 and not confirmed(loaded.config, forecast.cost, cancellation):
+        if forecast.cost_high != 0 and not confirmed(loaded.config, _whole_cost(forecast), cancellation):
             return ExitCode.INTERRUPTED
         with (
             open_events(options, sys.stderr) as watcher,
@@ -95,6 +98,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                 watcher=watcher,
                 cancellation=cancellation,
                 campaign=campaign,
+                errands=errands,
             )
             with removed_if_refused(run), counting_work(ground, run):
                 result = run_generations(conditions, proposer, canonical, start, loaded.config.generations)
@@ -102,6 +106,10 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
     print_result(options, run, result, ground, command_again(options))
     return result.code
+
+
+def _whole_cost(forecast: Forecast) -> str:
+    return f"{forecast.cost}; proposing: {forecast.proposing}" if forecast.proposing else forecast.cost
 
 
 def _remark(proposer: Proposer, loaded: Mapping[str, Skill], say: Say) -> None:
@@ -138,7 +146,9 @@ def release_campaign(config: Config, policy: Policy, root: Path) -> Campaign | N
     return campaign
 
 
-def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Say) -> Judgement | None:
+def pending_promotion(
+    config: Config, root: Path, canonical: Mapping[str, Skill], say: Say
+) -> Judgement | None:
     """The newest promotion that `evolve apply` would take; says why others are passed over."""
     digests = {name: skill.digest for name, skill in canonical.items()}
     history = read_history(root)
@@ -155,7 +165,7 @@ def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Sa
     return None
 
 
-def _built_on(pending: Judgement | None, canonical: Mapping[str, Skill]) -> Overlay | None:
+def built_on(pending: Judgement | None, canonical: Mapping[str, Skill]) -> Overlay | None:
     """All that the run of the pending promotion promoted. PromotionError if that is not what the promotion says."""
     if pending is None:
         return None
@@ -173,7 +183,8 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
-def _print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+def print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+    """Offer an earlier promotion that nobody applied."""
     if options.json:
         print_json(summarise_offer(pending))
         return

@@ -115,9 +115,9 @@ def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: boo
         lines += [OUT_OF_BUDGET, f"  {again} budget.…"]
     elif result.generations and result.code is ExitCode.VERDICT:
         lines += [f"next: {again}   (tries the next idea, if there is one)"]
-    elif result.generations:
+    elif result.generations or result.code is not ExitCode.VERDICT:
         lines += [f"next: evolve resume {folder.name}   (goes on where it stopped; nothing is paid twice)"]
-    elif not result.generations:
+    else:
         lines += ["nothing was measured: add an idea to the queue, or give one of yours: proposer=manual"]
     return lines
 

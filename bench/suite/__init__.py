@@ -1,7 +1,7 @@
 """Tasks, hidden oracles, labels, digests; what prepares a suite."""
 
 from bench.suite.copies import CERTIFICATE, MANIFEST, Hidden, hidden_of, open_oracle, to_leave_out
-from bench.suite.digests import TaskDigests, environment_digest, task_digest, task_digests
+from bench.suite.digests import TaskDigests, environment_digest, frame_digest, task_digest, task_digests
 from bench.suite.documents import Document, read_json, read_yaml
 from bench.suite.files import (
     Entry,
@@ -70,6 +70,7 @@ __all__ = [
     "check_path",
     "digest_source",
     "environment_digest",
+    "frame_digest",
     "hidden_of",
     "list_entries",
     "load_suite",

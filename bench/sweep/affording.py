@@ -23,6 +23,7 @@ from bench.spend import (
     run_caps,
     session_seconds,
     shown,
+    siblings_spent,
     total,
 )
 from bench.sweep.ground import Ground
@@ -51,11 +52,13 @@ def shortfalls(need: Amounts, limits: Sequence[Limit], used: Amounts = NOTHING) 
     )
 
 
-def refuse_unaffordable(ground: Ground, cells: Iterable[Cell], run: RunFolder | None = None) -> None:
-    """BudgetExhausted if these cells cannot all be measured under the limits of the run and its campaign, or in the
-    time that is left. `run` is one that has begun.
+def refuse_unaffordable(
+    ground: Ground, cells: Iterable[Cell], run: RunFolder | None = None, beside: Amounts = NOTHING
+) -> None:
+    """BudgetExhausted if these cells, and what is needed `beside` them, cannot all be paid under the limits of the run
+    and its campaign, or in the time that is left. `run` is one that has begun.
     """
-    need = least_need(cells, ground.means.terms)
+    need = least_need(cells, ground.means.terms).plus(beside)
     used = NOTHING if run is None else read_ledger(run.path / JOURNAL).settled
     short = shortfalls(need, limits_now(ground, run), used)
     if short:
@@ -86,8 +89,9 @@ def refuse_unfinishable(ground: Ground, plan: Plan, folder: Path, run: RunFolder
 def limits_now(ground: Ground, run: RunFolder | None = None) -> tuple[Limit, ...]:
     """The limits of the run and its campaign, with what other runs have used."""
     others = campaign_runs(ground.root, ground.config, ground.means.terms, without=run.id if run else None)
+    shared = siblings_spent(ground.root, ground.means.siblings, ground.means.terms)
     budget = ground.config.budget
-    return limits_of(run_caps(budget), campaign_caps(budget), total(others))
+    return limits_of(run_caps(budget), campaign_caps(budget), total(others), shared)
 
 
 def _sentence(need: Amounts, limit: Limit, used: int) -> str:
