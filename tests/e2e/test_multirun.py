@@ -62,14 +62,29 @@ def test_the_same_points_under_two_policies_pay_no_cell_again(project: Path) -> 
 
 def test_a_failing_point_does_not_stop_the_rest(project: Path) -> None:
     rig = Rig(project, broken="large/low")
-    words = ("model=large", "effort=low,high,mid,high", *rig.words, "tasks.id=review-ret*", "retries=0")
+    words = ("model=large", "effort=low,high,high", *rig.words, "tasks.id=review-ret*", "retries=0")
     done = run("evolve", "-m", "--json", *words, folder=project)
     assert done.code == 1
-    assert [each["code"] for each in done.json["points"]] == [1, 0, 0, None]
-    assert [each["same_as"] for each in done.json["points"]] == [None, None, None, 2]
+    assert [each["code"] for each in done.json["points"]] == [1, 0, None]
+    assert [each["same_as"] for each in done.json["points"]] == [None, None, 2]
     (joint,) = done.json["joint"]
     assert joint["decision"] == "insufficient_evidence"
-    assert len({dot["effort"] for dot in done.json["dots"] if dot["quality"]}) == 2
+    assert {dot["effort"] for dot in done.json["dots"] if dot["quality"]} == {"high"}
+
+
+def test_one_budget_holds_for_all_points_and_what_is_left_is_told_before_a_point_begins(
+    project: Path,
+) -> None:
+    rig = Rig(project)
+    words = [word for word in rig.words if not word.startswith(("pro", "breaker"))]
+    one = ("tasks.id=review-ret*", "model=large", "budget.sessions=3", *words)
+    done = run("bench", "-m", "--json", "effort=low,high,mid", *one, folder=project)
+    assert done.code == 3, done.err
+    low, high = done.json["points"]
+    assert (low["code"], low["paid"]) == (0, 2)
+    assert (high["code"], high["run"]) == (3, None)
+    assert "budget.sessions allows, of which 2 sessions are used" in high["error"]
+    assert len(list((rig.root / "runs").glob("2*"))) == 1
 
 
 def test_after_kill_9_a_sweep_goes_on_and_pays_nothing_twice(project: Path) -> None:
