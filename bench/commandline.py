@@ -53,6 +53,30 @@ def make_parser(
     return parser
 
 
+def add_multirun_arguments(parser: argparse.ArgumentParser) -> None:
+    """`-m` and what goes with it."""
+    add = parser.add_argument
+    add(
+        "-m",
+        "--multirun",
+        action="store_true",
+        help="a run for each combination of the values that overrides and sweep: blocks give (docs/multirun.md)",
+    )
+    add(
+        "--max-failures",
+        metavar="N",
+        type=_count,
+        help="with -m: begin no further point once more than N have failed (default: go on)",
+    )
+
+
+def _count(word: str) -> int:
+    number = int(word)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
+
+
 def run_guarded(command: Callable[[], ExitCode], *, debug: bool) -> int:
     """Run a command; a wrong request is one block on stderr and exit 2, a bug keeps its traceback."""
     try:

@@ -5,13 +5,24 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.commandline import hold_streams, make_parser, project_root, run_guarded, say_to
+from bench.commandline import (
+    add_multirun_arguments,
+    hold_streams,
+    make_parser,
+    project_root,
+    run_guarded,
+    say_to,
+)
 from bench.exits import ExitCode
 
 _DESCRIPTION = """\
 Decide by controlled experiment whether a changed agent skill ships.
 
   evolve [overrides]            propose, measure, decide: one generation (or generations=N)
+  evolve init                   make a project of your repository, with one task out of its history
+  evolve doctor                 what works on this machine, and how to get what does not
+  evolve -m model=a,b effort=low,high
+                                a run for each combination, one joint verdict, table and picture
   evolve plan [overrides]       what that would measure and cost; pays nothing
   evolve resume RUN             go on with a run that was interrupted; nothing is paid twice
   evolve topup RUN              measure again what failed in its last generation, and decide again
@@ -62,6 +73,18 @@ The runs of a project, those of `evolve` and those of `bench`.
   show RUN            one run; --follow prints each cell of a run in progress as it finishes, until the run ends
   prune --keep N      remove all but the newest N; or --older-than DAYS. A run in progress stays, and one whose
                       promotion was not applied, unless --force. Their artifacts go with: bench store gc"""
+
+_INIT = """\
+Make a project of the git repository that you are in: evolve.toml, a conf/ that builds on the built-in options, a skill
+to begin with, and a suite with one task made of a commit, the newest one that makes a task which can be relied on.
+
+The task is certified (bench validate) before anything is written. Refused, with nothing written: a folder that has an
+evolve.toml or a conf/ already, a repository without tests, and one whose commits make no task: the reasons are counted."""
+
+_DOCTOR = """\
+What works here: git, the sandbox, overlays, limits, agents with their versions, whether keys are set; and how to get
+what does not. What the project's own defaults need is marked NO if it is missing. Nothing is written or sent.
+Exit code 0: all that is needed works; 4: something does not."""
 
 _REUSE = """\
 From where the row of each cell of a generation came: from which earlier row, or why none could stand for it, with
@@ -118,6 +141,8 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
     say = say_to(options.quiet)
     if command in _ON_RUNS:
         return _on_runs(command, options, say)
+    if command in ("doctor", "init"):
+        return _without_project(command, options, say)
     root = project_root(options.root, say)
     if command == "config" or options.cfg or options.info:
         from bench.cli_config import show_config  # noqa: PLC0415
@@ -125,9 +150,24 @@ def _dispatch(command: str, options: argparse.Namespace) -> ExitCode:
         return show_config(options, root, "evolve")
     if command in ("agents", "certify", "rehearse", "reuse"):
         return _free(command, options, root, say)
+    if options.multirun:
+        from evolve.multirun import many, plan_many  # noqa: PLC0415
+
+        return plan_many(options, root) if command == "plan" else many(options, root, say)
     from evolve import run  # noqa: PLC0415
 
     return run.plan(options, root, say) if command == "plan" else run.evolve(options, root, say)
+
+
+def _without_project(command: str, options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
+    """The commands that are used where there is no project yet."""
+    if command == "doctor":
+        from evolve.doctor import doctor_command  # noqa: PLC0415
+
+        return doctor_command(options)
+    from evolve.init import init_command  # noqa: PLC0415
+
+    return init_command(options, say)
 
 
 def _free(command: str, options: argparse.Namespace, root: Path, say: Callable[[str], None]) -> ExitCode:
@@ -159,16 +199,16 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
         from evolve.runs import runs_command  # noqa: PLC0415
 
         return runs_command(options, say)
-    if command in ("reproduce", "recipe", "diff"):
+    if command in ("reproduce", "recipe", "diff", "lock"):
         return _again(command, options, say)
-    if command == "lock":
-        from evolve.lock import lock_command  # noqa: PLC0415
-
-        return lock_command(options)
     if command == "verdict":
         from evolve.replay import verdict_command  # noqa: PLC0415
 
         return verdict_command(options)
+    if command == "resume" and Path(options.run).name.startswith("sweep-"):
+        from evolve.multirun import resume_many  # noqa: PLC0415
+
+        return resume_many(options, say)
     from evolve import resume  # noqa: PLC0415
 
     options.command = command
@@ -177,6 +217,10 @@ def _on_runs(command: str, options: argparse.Namespace, say: Callable[[str], Non
 
 def _again(command: str, options: argparse.Namespace, say: Callable[[str], None]) -> ExitCode:
     """The commands that set a generation beside what it would be now, or beside another one."""
+    if command == "lock":
+        from evolve.lock import lock_command  # noqa: PLC0415
+
+        return lock_command(options)
     from evolve import reproduce  # noqa: PLC0415
 
     if command == "reproduce":
@@ -186,16 +230,42 @@ def _again(command: str, options: argparse.Namespace, say: Callable[[str], None]
 
 def _run_parser() -> argparse.ArgumentParser:
     parser = make_parser("evolve", _DESCRIPTION)
+    add_multirun_arguments(parser)
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
     return parser
 
 
+def _init_parser() -> argparse.ArgumentParser:
+    parser = make_parser("evolve init", _INIT, overrides=False)
+    add = parser.add_argument
+    add(
+        "--from-commit",
+        metavar="SHA",
+        help="the commit to make the task of (default: the newest that will do)",
+    )
+    add("--suite", metavar="NAME", default="mine", help="the name of the suite (default: mine)")
+    add("--requirements", metavar="FILE", help="pinned packages that its tests need, pytest say")
+    add(
+        "--one-purpose",
+        action="store_true",
+        help="commits are taken to do one thing, whatever their messages say",
+    )
+    add("overrides", nargs="*", metavar="override", help="group=option or key=value")
+    return parser
+
+
+def _doctor_parser() -> argparse.ArgumentParser:
+    return make_parser("evolve doctor", _DOCTOR, overrides=False)
+
+
 def _plan_parser() -> argparse.ArgumentParser:
-    return make_parser(
+    parser = make_parser(
         "evolve plan", "What `evolve` would measure and cost with the same overrides. Pays nothing."
     )
+    add_multirun_arguments(parser)
+    return parser
 
 
 def _rehearse_parser() -> argparse.ArgumentParser:
@@ -267,7 +337,9 @@ def _topup_parser() -> argparse.ArgumentParser:
 
 def _going_on(command: str, description: str) -> argparse.ArgumentParser:
     parser = make_parser(f"evolve {command}", description, overrides=False)
-    parser.add_argument("run", metavar="RUN", help="its id, the beginning of its id, or its folder")
+    parser.add_argument(
+        "run", metavar="RUN", help="its id, the beginning of its id, or its folder; resume: also a sweep"
+    )
     parser.add_argument(
         "--events", metavar="FILE", help="write every event as a JSON line to FILE (- for stdout)"
     )
@@ -359,6 +431,8 @@ def _config_parser() -> argparse.ArgumentParser:
 
 _COMMANDS = {
     "run": _run_parser,
+    "init": _init_parser,
+    "doctor": _doctor_parser,
     "plan": _plan_parser,
     "rehearse": _rehearse_parser,
     "apply": _apply_parser,

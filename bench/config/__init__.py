@@ -1,10 +1,11 @@
 """Composing, validating, the frozen configuration (the only importer of Hydra and OmegaConf)."""
 
+from bench.config.axes import Axis, SweepBlock, Swept
 from bench.config.complaint import Complaint, KeyPath, dotted, refuse
 from bench.config.composed import CommandName, Composed, ComposedFile, Shadowing
 from bench.config.folders import ConfigFolder, search_folders
 from bench.config.inspect import explain, resolved_yaml, tree, which
-from bench.config.load import load_config
+from bench.config.load import load_config, load_swept
 from bench.config.model import (
     AgentConfig,
     ArmSpec,
@@ -48,6 +49,7 @@ __all__ = [
     "SAVED_SCHEMA",
     "AgentConfig",
     "ArmSpec",
+    "Axis",
     "BudgetConfig",
     "CampaignBudget",
     "CellBudget",
@@ -75,6 +77,8 @@ __all__ = [
     "Shadowing",
     "SkillSpec",
     "SuiteConfig",
+    "SweepBlock",
+    "Swept",
     "TaskFilter",
     "Tool",
     "conf_folder",
@@ -84,6 +88,7 @@ __all__ = [
     "find_root",
     "load_config",
     "load_schema",
+    "load_swept",
     "read_composed_files",
     "read_marker",
     "read_overrides",

@@ -36,6 +36,11 @@ def task_digests(task: Task) -> TaskDigests:
     )
 
 
+def task_digest(task: Task) -> str:
+    """Digest over the content of one task, as the suite's covers it: its solutions are no part of it."""
+    return digest_json(_content(task))
+
+
 def frame_digest(task: Task) -> str:
     """Digest of a task without its prompt, its hidden oracle and what lies around its working copy."""
     digests = task_digests(task)

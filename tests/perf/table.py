@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
+from expanding import of_many_points
 from gateway_latency import of_the_gateway
 from many_cells import in_bubblewrap, on_the_host
 from many_prior_rows import of_earlier_rows
@@ -28,6 +29,7 @@ from bench.errors import SandboxUnavailable
 MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "schedule": on_published_durations,
     "start": of_the_command,
+    "points": of_many_points,
     "timeouts": of_a_stubborn_command,
     "host": on_the_host,
     "bubblewrap": in_bubblewrap,
