@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.digest import digest_bytes
 from bench.errors import BudgetExhausted, OverlayError
 from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
@@ -84,8 +85,8 @@ def _generation(
 
 def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting:
     ground = conditions.ground
+    held_out = (task.id for task in ground.suite.tasks if task.split == "holdout")
     return Setting(
-        root=ground.root,
         run=conditions.run.id,
         specs=ground.config.skills,
         incumbents=incumbents,
@@ -97,6 +98,7 @@ def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting
             policy=conditions.policy.name,
             contained=ground.sandbox.contains,
         ),
+        held_out=frozenset(digest_bytes(name.encode()) for name in held_out),
     )
 
 
