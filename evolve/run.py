@@ -59,6 +59,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         policy = load_policy(promotion)
+        refuse_unmeasurable(loaded.config, policy)
         forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation)
     if options.json:
         print_json(forecast)
