@@ -1,6 +1,7 @@
 """What `bench` does, from overrides to the last line on the screen."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from bench.cli_run import (
     results_to,
 )
 from bench.commandline import cancel_on_signals, config_dirs
-from bench.config import Config
+from bench.config import Config, read_overrides
 from bench.digest import digest_json
 from bench.disk import write_whole
 from bench.errors import RunError
@@ -34,6 +35,7 @@ from bench.project import (
 )
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
+from bench.spend import OUT_OF_BUDGET
 from bench.sweep import (
     Ground,
     Plan,
@@ -106,10 +108,10 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             run = hold.run
             with removed_if_refused(run):
                 loaded.save(run.path)
-            watcher.see(_started(run, root, loaded.config))
+            watcher.see(started(run, root, loaded.config))
             with counting_work(ground, run):
                 result = measure_plan(ground, sealed, arms, run, run.path, watcher, cancellation)
-            code = _close(hold, watcher, ground, sealed.plan, result)
+            code = close(hold, watcher, ground, sealed.plan, result)
     _print(options, run, sealed.plan, result, code)
     return code
 
@@ -119,7 +121,7 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
     root = find_project(options.run, options.root, Path.cwd())
     run = find_run(root, options.run)
     config = saved_config_of(run)
-    plan = _own_plan(run, config)
+    plan = own_plan(run, config)
     tidy(run)
     selected = required_arms(config.arms, None)
     with (
@@ -131,17 +133,18 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
         open_events(options, sys.stderr) as watcher,
     ):
         say(f"going on with run {printable(run.id)}")
-        watcher.see(_started(run, root, config))
+        watcher.see(started(run, root, config))
         arms = make_arms(ground, selected, canonical_skills(config, root))
         refuse_changed(ground, plan, arms, run.path)
         refuse_unfinishable(ground, plan, run.path, run)
         result = sweep_on(ground, read_sealed(run.path, plan), arms, run, run.path, watcher, cancellation)
-        code = _close(hold, watcher, ground, plan, result)
+        code = close(hold, watcher, ground, plan, result)
     _print(options, run, plan, result, code)
     return code
 
 
-def _own_plan(run: RunFolder, config: Config) -> Plan:
+def own_plan(run: RunFolder, config: Config) -> Plan:
+    """The sealed plan of a run of `bench`. RunError if it is none, or was killed before."""
     if config.proposer is not None:
         raise RunError(
             f"run {printable(run.id)} is one of evolve\n  go on with it: evolve resume {printable(run.id)}"
@@ -154,11 +157,12 @@ def _own_plan(run: RunFolder, config: Config) -> Plan:
     return read_plan(run.path / "plan.json")[0]
 
 
-def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
+def started(run: RunFolder, root: Path, config: Config) -> RunStarted:
+    """What a watcher is told first."""
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
-def _close(hold: Hold, watcher: Watcher, ground: Ground, plan: Plan, result: SweepResult) -> ExitCode:
+def close(hold: Hold, watcher: Watcher, ground: Ground, plan: Plan, result: SweepResult) -> ExitCode:
     """Report what was measured, and say that the run came to its end."""
     code = exit_code(health(result.rows, ground.roles(plan.arms)), result.stopped)
     write_whole(hold.run.path / REPORT, render_report(sweep_report(ground, plan, result)).encode())
@@ -187,3 +191,6 @@ def _print(
         print_json(summary)
     else:
         print(f"\n{report.read_text('utf-8')}\nreport: {report}", file=results_to(options))
+    if code is ExitCode.BUDGET and not options.quiet:
+        again = shlex.join(["bench", *read_overrides(run.path / "config.json")])
+        print(f"{OUT_OF_BUDGET}\n  {again} budget.…", file=sys.stderr)

@@ -1,6 +1,6 @@
 """One generation: a proposal, a plan, a sweep, a verdict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from bench.disk import write_whole
 from bench.errors import RunError
 from bench.exits import ExitCode
 from bench.project import RunFolder
-from bench.results import ReportVerdict, exit_code, health, read_rows, render_report
+from bench.results import ReportVerdict, Row, exit_code, health, read_rows, render_report
 from bench.skills import (
     Overlay,
     Skill,
@@ -28,6 +28,7 @@ from bench.sweep import (
     Ground,
     Plan,
     Proposed,
+    Standing,
     SweepResult,
     make_arms,
     measure_plan,
@@ -45,6 +46,7 @@ from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.begun import REPORT, Begun
 from evolve.campaign import Campaign
 from evolve.campaign_chain import Subject
+from evolve.desk import Errands
 from evolve.gate import (
     CampaignState,
     Evidence,
@@ -60,13 +62,14 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
+from evolve.lock import Parent, lock_of, observe, seal_generation
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
-from evolve.words import SENTENCES
+from evolve.words import SENTENCES, topup_advice
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """What one generation came to. `paid` of its cells were measured, for the `reused` ones earlier rows stand; `base`
+    """What one generation came to. `missing` of its cells failed or were stopped: a topup measures them. `paid` of its cells were measured, for the `reused` ones earlier rows stand; `base`
     are the incumbents' skills, `skills` the candidate's; `champion` is its overlay with all those that the incumbents
     hold; `code` is what the command would exit with.
     """
@@ -74,6 +77,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     number: int
     paid: int
     reused: int
+    missing: int
     drift: str | None
     folder: Path
     proposal: Proposal
@@ -87,16 +91,20 @@ class Generation(Struct, frozen=True, kw_only=True):
 
 
 class Reigning(Struct, frozen=True):
-    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own."""
+    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own `canonical`
+    ones. `parent` is the generation that it follows or repeats.
+    """
 
     incumbents: Mapping[str, Skill]
     champion: Overlay | None
+    canonical: Mapping[str, Skill]
+    parent: Parent | None = None
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
-    failed is measured again. `campaign` is given where the policy spends from one.
+    failed is measured again. `campaign` is given where the policy spends from one, `errands` where proposing is paid.
     """
 
     ground: Ground
@@ -108,6 +116,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     ended: bool = False
     again: int | None = None
     campaign: Campaign | None = None
+    errands: Errands | None = None
 
 
 def run_generation(conditions: Conditions, number: int, proposal: Proposal, reigning: Reigning) -> Generation:
@@ -120,6 +129,7 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
     refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
+    seal_generation(ground, conditions.run, folder, sealed.plan, reigning.canonical, reigning.parent)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
@@ -137,6 +147,7 @@ def resume_generation(
     """
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
+    lock_of(conditions.run, plan.generation)  # a lock that cannot be believed is told before anything is paid
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
     attempt = _attempt(conditions, begun.proposal, overlay, reigning)
     if begun.judged is not None and conditions.ended:
@@ -190,12 +201,28 @@ def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, reign
     )
 
 
+def missing_cells(plan: Plan, rows: Iterable[Row]) -> int:
+    """How many cells of a plan have no row that counts for good."""
+    standing = Standing.of(rows)
+    return sum(not standing.settled(cell.key) for cell in plan.cells)
+
+
+def may_be_topped_up(generation: Generation) -> bool:
+    """Whether a sweep that came to its end lacks evidence for cells that can be measured again."""
+    return (
+        generation.code is ExitCode.VERDICT
+        and generation.verdict.decision == "insufficient_evidence"
+        and generation.missing > 0
+    )
+
+
 def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
     """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
     return Generation(
         number=plan.generation,
         paid=len(plan.paid),
         reused=len(plan.cells) - len(plan.paid),
+        missing=missing_cells(plan, read_rows(folder / "results.jsonl")[0]),
         drift=promotion.evidence.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -233,6 +260,7 @@ def _decide(
         number=plan.generation,
         paid=len(plan.paid),
         reused=len(plan.cells) - len(plan.paid),
+        missing=missing_cells(plan, result.rows),
         drift=result.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -249,6 +277,7 @@ def _decide(
     if conditions.campaign:
         conditions.campaign.decide(subject, generation.verdict.decision, evidence)
     if not judged:
+        observe(conditions.run, folder, result.rows, generation.verdict)
         _write_report(conditions, generation, plan, result)
     return generation
 
@@ -359,7 +388,8 @@ def _digests(skills: Mapping[str, Skill]) -> dict[str, str]:
 def _write_report(conditions: Conditions, generation: Generation, plan: Plan, result: SweepResult) -> None:
     """report.md, which people read; the verdict is announced once it is there."""
     verdict = generation.verdict
-    said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons)
+    advice = topup_advice(conditions.run.id, generation.missing) if may_be_topped_up(generation) else None
+    said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons, advice)
     path = generation.folder / REPORT
     write_whole(path, render_report(sweep_report(conditions.ground, plan, result, said)).encode())
     conditions.watcher.see(

@@ -11,7 +11,7 @@ from bench.config import read_saved_config
 from bench.digest import digest_json
 from bench.errors import ExtensionError, UserError
 from bench.exits import ExitCode
-from bench.project import RunFolder, list_runs
+from bench.project import RunFolder, list_runs, run_folder
 from evolve.gate import Decision, Promotion, only_searches, recompute
 from evolve.promoted import generation_faults, read_generation, read_promotions
 
@@ -35,6 +35,10 @@ class Judgement(Struct, frozen=True, kw_only=True):
     contained: bool
     complete: bool
     searched: bool = False
+
+    def folder(self, root: Path) -> Path:
+        """Where the generation lies in its project."""
+        return run_folder(root, self.run).path / f"gen-{self.generation}"
 
 
 class History(Struct, frozen=True, kw_only=True):

@@ -40,9 +40,9 @@ def release_campaign(config: Config, policy: Policy, root: Path) -> Campaign | N
     return campaign
 
 
-def refuse_unreleased(pending: Judgement | None, campaign: Campaign | None) -> None:
+def refuse_unreleased(pending: Judgement | None, policy: Policy) -> None:
     """PromotionError for a release test that would build on a champion which no test has released."""
-    if campaign is not None and pending is not None and pending.searched:
+    if spends(policy) and pending is not None and pending.searched:
         raise PromotionError(
             f"run {pending.run} only moved the champion (tier=search): a release test is against the skills that were "
             "last released\n  test all of the champion: "

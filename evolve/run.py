@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.certificate import require_certificate
 from bench.cli_run import (
     announce,
     command_again,
@@ -27,8 +28,9 @@ from bench.sweep import Ground, canonical_skills, counting_work, open_ground, pa
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
+from evolve.desk import open_errands
 from evolve.errors import PromotionError
-from evolve.forecast import forecast_lines, make_forecast
+from evolve.forecast import Forecast, forecast_lines, make_forecast
 from evolve.gate import load_policy
 from evolve.generation import Conditions
 from evolve.history import (
@@ -51,20 +53,22 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
     proposing, promotion = deciding(loaded.config)
-    canonical = canonical_skills(loaded.config, root)
-    _remark(create_proposer(proposing, root), canonical, say)
+    canonical, proposer = canonical_skills(loaded.config, root), create_proposer(proposing, root)
+    _remark(proposer, canonical, say)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
+        require_certificate(ground)
         policy = load_policy(promotion)
         refuse_unmeasurable(loaded.config, policy)
-        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation)
+        errands = open_errands(proposer, ground, loaded.folders)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands)
     if options.json:
         print_json(forecast)
     else:
-        print("\n".join(forecast_lines(forecast)))
+        print("\n".join((*forecast_lines(forecast), *(f"note: {each}" for each in forecast.notes))))
     return ExitCode.VERDICT
 
 
@@ -77,26 +81,28 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     refuse_unmeasurable(loaded.config, policy)
     canonical = canonical_skills(loaded.config, root)
     _remark(proposer, canonical, say)
-    pending = _pending(loaded.config, root, canonical, say)
+    pending = pending_promotion(loaded.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
-        _print_offer(options, pending, root)
+        print_offer(options, pending, root)
         return ExitCode.VERDICT
     start = None
     if proposing.unapplied == "build_on":
-        refuse_unreleased(pending, campaign)
-        start = _built_on(pending, canonical, root)
+        refuse_unreleased(pending, policy)
+        start = built_on(pending, canonical, root)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
         paying_campaign(loaded.config, root, ground.means),
     ):
         announce(loaded, ground, say)
+        errands = open_errands(proposer, ground, loaded.folders)
+        require_certificate(ground)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
-        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands)
         for line in forecast_lines(forecast):
             say(line)
-        if forecast.cost_high != 0 and not confirmed(loaded.config, forecast.cost, cancellation):
+        if forecast.cost_high != 0 and not confirmed(loaded.config, _whole_cost(forecast), cancellation):
             return ExitCode.INTERRUPTED
         with (
             open_events(options, sys.stderr) as watcher,
@@ -113,6 +119,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                 watcher=watcher,
                 cancellation=cancellation,
                 campaign=campaign,
+                errands=errands,
             )
             with removed_if_refused(run), counting_work(ground, run):
                 result = run_generations(conditions, proposer, canonical, start, loaded.config.generations)
@@ -120,6 +127,10 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
     print_result(options, run, result, ground, command_again(options))
     return result.code
+
+
+def _whole_cost(forecast: Forecast) -> str:
+    return f"{forecast.cost}; proposing: {forecast.proposing}" if forecast.proposing else forecast.cost
 
 
 def _remark(proposer: Proposer, loaded: Mapping[str, Skill], say: Say) -> None:
@@ -134,7 +145,9 @@ def deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
     return config.proposer, config.promotion
 
 
-def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Say) -> Judgement | None:
+def pending_promotion(
+    config: Config, root: Path, canonical: Mapping[str, Skill], say: Say
+) -> Judgement | None:
     """The newest promotion that `evolve apply` would take; says why others are passed over."""
     digests = {name: skill.digest for name, skill in canonical.items()}
     history = read_history(root)
@@ -158,7 +171,7 @@ def _refused(known: Iterable[Judgement], found: Judgement) -> str | None:
     return None if failed is None else f"the release test of run {failed.run} kept the incumbent"
 
 
-def _built_on(pending: Judgement | None, canonical: Mapping[str, Skill], root: Path) -> Overlay | None:
+def built_on(pending: Judgement | None, canonical: Mapping[str, Skill], root: Path) -> Overlay | None:
     """All that the run of the pending promotion promoted. PromotionError if that is not what the promotion says."""
     if pending is None:
         return None
@@ -176,7 +189,8 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
-def _print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+def print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+    """Offer an earlier promotion that nobody applied."""
     if options.json:
         print_json(summarise_offer(pending, run_folder(root, pending.run).path))
         return

@@ -1,6 +1,6 @@
 """What sessions may cost and did cost: prices, limits, the journal of both, and what to expect."""
 
-from bench.spend.account import Account
+from bench.spend.account import OUT_OF_BUDGET, Account
 from bench.spend.campaign import (
     RunSpend,
     campaign_runs,
@@ -9,6 +9,7 @@ from bench.spend.campaign import (
     keep_spend,
     read_ledger,
     refuse_spent_campaign,
+    siblings_spent,
     total,
 )
 from bench.spend.earlier import earlier_rows
@@ -17,6 +18,8 @@ from bench.spend.journal import JOURNAL, Journal, read_journal
 from bench.spend.ledger import ArmSpend, Caps, Ledger, Limit, Refused, limits_of, replay
 from bench.spend.model import (
     NOTHING,
+    PICODOLLARS,
+    PROPOSER,
     Amounts,
     Entry,
     Opened,
@@ -51,6 +54,9 @@ __all__ = [
     "LEAST_FREE",
     "LEAST_PAID",
     "NOTHING",
+    "OUT_OF_BUDGET",
+    "PICODOLLARS",
+    "PROPOSER",
     "WORKED",
     "Account",
     "Allowance",
@@ -109,6 +115,7 @@ __all__ = [
     "session_seconds",
     "settlement",
     "shown",
+    "siblings_spent",
     "spend_schema",
     "tokens_of",
     "total",

@@ -5,6 +5,7 @@ from bench.sweep.again import Measured, arms_again, differences, find_cell, open
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
 from bench.sweep.costs import Costs, expect_costs
+from bench.sweep.errand import Assignment, Messenger, open_messenger, run_errand
 from bench.sweep.generation_files import judge_canaries, read_drift, read_reused, read_sealed, write_sealed
 from bench.sweep.ground import (
     CASSETTES,
@@ -18,6 +19,7 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
+from bench.sweep.live_files import tools_digest
 from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.modelling import check_model
 from bench.sweep.paying import Means, paying_campaign, read_means
@@ -33,12 +35,14 @@ from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
     "CASSETTES",
+    "Assignment",
     "Breaker",
     "Costs",
     "Declared",
     "Ground",
     "Means",
     "Measured",
+    "Messenger",
     "Plan",
     "Proposed",
     "Sealed",
@@ -58,6 +62,7 @@ __all__ = [
     "measure_plan",
     "open_ground",
     "open_measured",
+    "open_messenger",
     "open_scratch",
     "open_workbench",
     "paying_campaign",
@@ -70,12 +75,14 @@ __all__ = [
     "refuse_solved",
     "refuse_unaffordable",
     "refuse_unfinishable",
+    "run_errand",
     "run_ordered",
     "run_sweep",
     "seal_plan",
     "shortfalls",
     "sweep_on",
     "sweep_report",
+    "tools_digest",
     "with_reuse",
     "works_on",
     "write_sealed",

@@ -15,6 +15,7 @@ from bench.spend import (
     JOURNAL,
     Ends,
     Journal,
+    Opened,
     PriceTable,
     Reserved,
     Rules,
@@ -30,16 +31,20 @@ from bench.spend import (
     read_prices,
     refuse_spent_campaign,
     run_caps,
+    siblings_spent,
     total,
 )
 
 
 class Means(Struct, frozen=True, kw_only=True):
-    """What a run's sessions may cost, by which prices, and until when."""
+    """What a run's sessions may cost, by which prices, and until when; `siblings` are the runs that share its budget:
+    the other points of a multirun.
+    """
 
     terms: Terms
     prices: PriceTable
     ends: Ends = Ends()
+    siblings: tuple[str, ...] = ()
 
 
 def read_means(config: Config, agent: Agent, root: Path, config_dirs: Sequence[Path]) -> Means:
@@ -73,11 +78,14 @@ def open_spending(
     """
     path, budget = run.path / JOURNAL, config.budget
     others = campaign_runs(root, config, means.terms, without=run.id)
-    limits = limits_of(run_caps(budget), campaign_caps(budget), total(others))
+    shared = siblings_spent(root, means.siblings, means.terms)
+    limits = limits_of(run_caps(budget), campaign_caps(budget), total(others), shared)
     ledger = read_ledger(path, limits)
     durable = is_paid(config, means)
     if durable:
         _refuse_forgotten(path, *paid)
+    if means.terms.calls_model:
+        _refuse_other_prices(path, means.prices.digest)
     journal = Journal(path, means.prices.digest, durable=durable)
     rules = Rules(
         terms=means.terms,
@@ -93,12 +101,23 @@ def _refuse_forgotten(path: Path, generation: int, sessions: int) -> None:
     removed, and what was spent would be spent again.
     """
     known = sum(
-        isinstance(entry, Reserved) and entry.session.generation == generation for entry in read_journal(path)
+        isinstance(entry, Reserved) and entry.session.in_cell and entry.session.generation == generation
+        for entry in read_journal(path)
     )
     if known < sessions:
         raise RunError(
             f"{path} holds {known} sessions of generation {generation}, its rows {sessions}: it was cut or removed\n"
             "  restore it from a copy, or start a new run: rows that still hold are reused"
+        )
+
+
+def _refuse_other_prices(path: Path, digest: str) -> None:
+    """RunError if what the run has spent was counted by other prices."""
+    before = next((entry.prices for entry in read_journal(path) if isinstance(entry, Opened)), digest)
+    if before != digest:
+        raise RunError(
+            f"{path} was counted by the prices {before[:12]}, now there are {digest[:12]}: conf/prices/ was changed\n"
+            "  put it back as it was, or start a new run: rows that still hold are reused"
         )
 
 

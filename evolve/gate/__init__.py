@@ -1,6 +1,8 @@
 """Policies, evidence, verdicts."""
 
 from evolve.gate.anytime import ANYTIME, Anytime
+from evolve.gate.combining import compared_values, gain_level, loss_level, paired_samples
+from evolve.gate.endpoints import Endpoint, endpoint_named
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
 from evolve.gate.exact import EXACT, Exact
 from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
@@ -20,6 +22,7 @@ from evolve.gate.model import (
     Verdict,
 )
 from evolve.gate.policy import load_policy, policy_named
+from evolve.gate.samples import Pairing, Side, TaskSample
 from evolve.gate.schema import promotion_schema
 from evolve.gate.signs import share_interval
 from evolve.gate.testing import TestingPolicy, only_searches, spends, tests_release
@@ -45,29 +48,38 @@ __all__ = [
     "ArmEvidence",
     "CampaignState",
     "Decision",
+    "Endpoint",
     "Evidence",
     "Exact",
     "Expected",
     "PairEvidence",
     "PairVerdict",
+    "Pairing",
     "Policy",
     "PolicyFactory",
     "Promotion",
     "PromotionMetadata",
     "RowEvidence",
+    "Side",
     "Statistics",
     "TaskEvidence",
     "TaskFacts",
+    "TaskSample",
     "TaskVerdict",
     "TestingPolicy",
     "ThresholdCost",
     "ThresholdReview",
     "Verdict",
     "collect_evidence",
+    "compared_values",
     "digest_rows",
+    "endpoint_named",
     "foreign_faults",
+    "gain_level",
     "load_policy",
+    "loss_level",
     "only_searches",
+    "paired_samples",
     "policy_named",
     "promotion_document",
     "promotion_schema",
