@@ -62,7 +62,7 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
-from evolve.lock import Parent, lock_of, observe, seal_generation
+from evolve.lock import Parent, Parts, lock_of, observe, of_proposer, seal_generation
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
 from evolve.words import SENTENCES, topup_advice
@@ -129,7 +129,7 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
     refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
-    seal_generation(ground, conditions.run, folder, sealed.plan, reigning.canonical, reigning.parent)
+    _seal(conditions, folder, sealed.plan, reigning)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
@@ -280,6 +280,16 @@ def _decide(
         observe(conditions.run, folder, result.rows, generation.verdict)
         _write_report(conditions, generation, plan, result)
     return generation
+
+
+def _seal(conditions: Conditions, folder: Path, plan: Plan, reigning: Reigning) -> None:
+    """Write the lock, before anything is reserved."""
+    errands = conditions.errands
+    proposing: Parts = {}
+    if errands is not None:
+        proposing = of_proposer(errands.messenger.crew.agent, errands.prompt)
+    canonical, parent = reigning.canonical, reigning.parent
+    seal_generation(conditions.ground, conditions.run, folder, plan, canonical, parent, proposing)
 
 
 def _reserve(conditions: Conditions, number: int, overlay: Overlay, folder: Path) -> None:

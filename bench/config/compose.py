@@ -268,17 +268,15 @@ def _block_axis(key: str, values: str | builtins.list[Any], files: OptionFiles) 
 
 def _values_of(parsed: Any, text: str, files: OptionFiles) -> tuple[str, ...]:
     """The values in the grammar's own words; a shuffled axis has the order that its text draws."""
-    value = parsed.value()
-    if isinstance(value, Glob) or isinstance(parsed._value, Glob):  # noqa: SLF001 - there is no public reader
-        named = parsed._value  # noqa: SLF001
-        return tuple(named.filter(builtins.list(options(files.folders, parsed.key_or_group))))
-    shuffled = getattr(value, "shuffle", False)
-    if shuffled:
-        parsed._value = copy(value)  # noqa: SLF001
-        parsed._value.shuffle = False  # noqa: SLF001
+    value = parsed._value  # noqa: SLF001 - there is no public reader
+    if isinstance(value, Glob):
+        return tuple(value.filter(builtins.list(options(files.folders, parsed.key_or_group))))
+    if not getattr(value, "shuffle", False):
+        return tuple(parsed.sweep_string_iterator())
+    parsed._value = copy(value)  # noqa: SLF001
+    parsed._value.shuffle = False  # noqa: SLF001
     found = builtins.list(parsed.sweep_string_iterator())
-    if shuffled:
-        random.Random(digest_bytes(text.encode())).shuffle(found)  # noqa: S311 - the same order each time
+    random.Random(digest_bytes(text.encode())).shuffle(found)  # noqa: S311 - the same order each time
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from bench.newtask.command import TaskAdded, new_task
 from bench.newtask.commit import read_commit, recent_commits, tracked_files
 from bench.newtask.model import Asked, Commit, NewTask
-from bench.newtask.propose import propose, write_project
+from bench.newtask.propose import prepare_project, propose, static_refusals, write_project
 from bench.newtask.reasons import refusals
 from bench.newtask.writing import suite_files
 
@@ -13,10 +13,12 @@ __all__ = [
     "NewTask",
     "TaskAdded",
     "new_task",
+    "prepare_project",
     "propose",
     "read_commit",
     "recent_commits",
     "refusals",
+    "static_refusals",
     "suite_files",
     "tracked_files",
     "write_project",

@@ -43,7 +43,7 @@ def new_task(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         one_purpose=options.one_purpose,
     )
     with cancel_on_signals(quiet=options.quiet) as cancellation:
-        made = propose(asked, options.overrides, cancellation)
+        made = propose(asked, options.overrides, cancellation, say)
     written = add_task(root, asked, made)
     for path in written:
         say(f"wrote {path}")
@@ -54,7 +54,9 @@ def new_task(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     else:
         print(
             f"task {made.task} from commit {made.commit[:12]}: {len(made.repaired)} hidden tests fail without its change\n"
-            f"next: read prompts/{made.task}.md, then bench validate {asked.suite} --task {made.task}"
+            f"next: read suites/{asked.suite}/prompts/{made.task}.md, then "
+            f"{'' if asked.requirements is None else f'bench prepare {asked.suite}, '}"
+            f"bench validate {asked.suite} --task {made.task}"
         )
     return ExitCode.VERDICT
 

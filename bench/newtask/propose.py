@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,8 @@ from msgspec import Struct
 from bench.arms import Place, check_place
 from bench.cancellation import Cancellation
 from bench.certificate import trying
-from bench.config import load_config
+from bench.config import SuiteConfig, load_config
+from bench.environments import prepare_environments
 from bench.errors import SuiteError
 from bench.newtask.commit import read_blob, read_commit, read_patch
 from bench.newtask.model import Asked, Commit, NewTask
@@ -28,7 +29,7 @@ from bench.newtask.writing import (
 )
 from bench.sandbox import Command, ProcessResult, ReadOnly, Writable
 from bench.scoring import is_test
-from bench.suite import Task
+from bench.suite import Task, load_suite
 from bench.sweep import Ground, open_ground
 from bench.workspace import remove_tree
 
@@ -43,22 +44,44 @@ class Seen(Struct, frozen=True):
     failed: tuple[str, ...] = ()
 
 
-def propose(asked: Asked, overrides: Sequence[str], cancellation: Cancellation) -> NewTask:
+def propose(
+    asked: Asked, overrides: Sequence[str], cancellation: Cancellation, say: Callable[[str], None]
+) -> NewTask:
     """The task that a commit makes. SuiteError with the reason if it makes none; nothing is written but below a
     folder that is gone afterwards.
     """
     commit = read_commit(asked.repository, asked.sha)
-    against = refusals(commit, one_purpose=asked.one_purpose)
+    against = static_refusals(asked, commit)
     if against:
         raise refused(commit, against)
     draft = _draft(asked, commit, ())
     with tempfile.TemporaryDirectory(prefix="new-task-") as folder:
         root = write_project(Path(folder), asked.suite, [draft], str(asked.repository))
+        prepare_project(root, asked, say)
         config, _ = load_config(
             [f"suite={asked.suite}", *overrides], root=root, config_dirs=(), command="bench"
         )
         with open_ground(trying(config), root, (), cancellation) as ground:
             return _tried(ground, asked, commit, draft, cancellation)
+
+
+def static_refusals(asked: Asked, commit: Commit) -> tuple[str, ...]:
+    """Why a commit makes no task, as far as nothing has to be run for it."""
+    against = refusals(commit, one_purpose=asked.one_purpose)
+    lacks = b"pytest" not in (asked.requirements or b"")
+    if not against and lacks and _needs_pytest(_tests(asked, commit)):
+        return (
+            "its tests need pytest: name a file of pinned requirements that has it (--requirements FILE)",
+        )
+    return against
+
+
+def prepare_project(root: Path, asked: Asked, say: Callable[[str], None]) -> None:
+    """Install what the tasks of a project of `write_project` need, where they need anything."""
+    if asked.requirements is None:
+        return
+    suite = load_suite(SuiteConfig(name=asked.suite, path=f"suites/{asked.suite}"), root)
+    prepare_environments(root, suite.tasks, contained=True, index=None, progress=say)
 
 
 def refused(commit: Commit, reasons: Sequence[str]) -> SuiteError:
@@ -106,13 +129,8 @@ def _tried(
 def _draft(asked: Asked, commit: Commit, expected: Sequence[str]) -> NewTask:
     """The task with these tests expected to pass."""
     name = asked.task or task_id(commit)
-    blobs = {path: read_blob(asked.repository, commit.sha, path) for path in commit.tests}
-    runner = "pytest" if any(_PYTEST.search(content) for content in blobs.values()) else "unittest"
-    if runner == "pytest" and b"pytest" not in (asked.requirements or b""):
-        raise refused(
-            commit,
-            ["its tests need pytest: name a file of pinned requirements that has it (--requirements FILE)"],
-        )
+    blobs = _tests(asked, commit)
+    runner = "pytest" if _needs_pytest(blobs) else "unittest"
     targets = {path: f"{number}-{Path(path).name}" for number, path in enumerate(blobs)}
     hidden = f"hidden/{name}"
     files = {
@@ -143,6 +161,15 @@ def _draft(asked: Asked, commit: Commit, expected: Sequence[str]) -> NewTask:
         "notes": f"Made of commit {commit.sha}.",
     }
     return NewTask(task=name, commit=commit.sha, entry=entry, files=files, repaired=())
+
+
+def _tests(asked: Asked, commit: Commit) -> dict[str, bytes]:
+    """The tests of a commit, by their paths."""
+    return {path: read_blob(asked.repository, commit.sha, path) for path in commit.tests}
+
+
+def _needs_pytest(tests: Mapping[str, bytes]) -> bool:
+    return any(_PYTEST.search(content) for path, content in tests.items() if path.endswith(".py"))
 
 
 def _visible(commit: Commit) -> list[str]:

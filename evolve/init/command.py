@@ -21,10 +21,11 @@ from bench.exits import ExitCode
 from bench.newtask import (
     Asked,
     NewTask,
+    prepare_project,
     propose,
     read_commit,
     recent_commits,
-    refusals,
+    static_refusals,
     suite_files,
     tracked_files,
     write_project,
@@ -46,7 +47,7 @@ class ProjectMade(Struct, frozen=True, kw_only=True):
 
 _MOST_COMMITS = 200
 _MOST_TRIED = 5
-_MOST_REASONS = 6
+_MOST_REASONS = 8
 
 
 def init_command(options: argparse.Namespace, say: Say) -> ExitCode:
@@ -67,12 +68,20 @@ def init_command(options: argparse.Namespace, say: Say) -> ExitCode:
     if options.json:
         print_json(ProjectMade(root=str(root), suite=options.suite, files=tuple(sorted(files))))
     else:
-        print("\n".join([f"wrote {path}" for path in sorted(files)]))
-        print(
-            f"the task of the suite {options.suite} is certified; commit these files, "
-            "then: evolve plan; evolve rehearse; evolve"
-        )
+        print("\n".join([*(f"wrote {path}" for path in sorted(files)), *_closing_lines(options)]))
     return ExitCode.VERDICT
+
+
+def _closing_lines(options: argparse.Namespace) -> list[str]:
+    """What to do next."""
+    prepare = [f"  bench prepare {options.suite}"] if options.requirements else []
+    return [
+        f"the task of the suite {options.suite} is certified; read its prompt, commit these files, then:",
+        *prepare,
+        "  evolve plan",
+        "  evolve rehearse agent=claude_code model=claude_opus_5",
+        "  evolve agent=claude_code model=claude_opus_5",
+    ]
 
 
 def _refuse_present(root: Path, suite: str) -> None:
@@ -105,8 +114,10 @@ def _made(
         say(f"trying commit {asked.sha[:12]}")
         stage = folder / str(number)
         try:
-            task = propose(asked, options.overrides, cancellation)
-            return _certified(options, root, task, stage, cancellation)
+            task = propose(asked, options.overrides, cancellation, say)
+            _stage(asked, task, stage)
+            prepare_project(stage, asked, say)
+            return _certified(options, task, stage, cancellation)
         except SuiteError as error:
             reasons[str(error).partition("makes no task:")[2].strip() or str(error)] += 1
     if cancellation.cancelled:
@@ -126,34 +137,33 @@ def _candidates(
 ) -> Iterator[Asked]:
     """The commits that nothing can be seen to speak against; what does is counted."""
     for sha in shas:
-        commit = read_commit(root, sha)
-        against = refusals(commit, one_purpose=options.one_purpose)
-        if against:
-            reasons[against[0]] += 1
-            continue
-        yield Asked(
+        asked = Asked(
             repository=root,
-            sha=commit.sha,
+            sha=sha,
             suite=options.suite,
             requirements=requirements,
             one_purpose=options.one_purpose,
         )
+        against = static_refusals(asked, read_commit(root, sha))
+        if against:
+            reasons[against[0]] += 1
+        else:
+            yield asked
 
 
-def _certified(
-    options: argparse.Namespace,
-    root: Path,
-    task: NewTask,
-    stage: Path,
-    cancellation: Cancellation,
-) -> Mapping[str, bytes]:
-    """The project's files, once the task in it was certified. SuiteError says why it was not."""
-    suite = f"suites/{options.suite}"
-    write_project(stage, options.suite, [task], str(root))
-    more = project_files(root.name, options.suite, datetime.now(UTC).date().isoformat())
+def _stage(asked: Asked, task: NewTask, stage: Path) -> None:
+    """Write the whole project to a folder where it can be tried out."""
+    write_project(stage, asked.suite, [task], str(asked.repository))
+    more = project_files(asked.repository.name, asked.suite, datetime.now(UTC).date().isoformat())
     for path, content in more.items():
         (stage / path).parent.mkdir(parents=True, exist_ok=True)
         (stage / path).write_bytes(content)
+
+
+def _certified(
+    options: argparse.Namespace, task: NewTask, stage: Path, cancellation: Cancellation
+) -> Mapping[str, bytes]:
+    """The files of the project in `stage`, once its task was certified. SuiteError says why it was not."""
     load_config(options.overrides, root=stage, config_dirs=(), command="evolve")
     config, _ = load_config(options.overrides, root=stage, config_dirs=(), command="bench")
     with open_ground(trying(config), stage, (), cancellation) as ground:
@@ -163,11 +173,14 @@ def _certified(
                 f"its task is not certified: {made.tasks[0].problems[0]}" if made.tasks else "stopped"
             )
         write_certificate(ground.suite, made)
+    prepared = stage / "runs" / "prepared"
     files = {
-        path.relative_to(stage).as_posix(): path.read_bytes() for path in stage.rglob("*") if path.is_file()
+        path.relative_to(stage).as_posix(): path.read_bytes()
+        for path in stage.rglob("*")
+        if path.is_file() and not path.is_relative_to(prepared)
     }
     manifest = suite_files(options.suite, [task.entry], "../..")["suite.yaml"]
-    return files | {f"{suite}/suite.yaml": manifest}
+    return files | {f"suites/{options.suite}/suite.yaml": manifest}
 
 
 def _write(root: Path, files: Mapping[str, bytes]) -> None:

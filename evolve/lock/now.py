@@ -18,6 +18,7 @@ from evolve.lock import parts
 from evolve.lock.file import read_lock
 from evolve.lock.model import LOCK, Parts, Sealed
 from evolve.promoted import START
+from evolve.propose import Asking, create_proposer
 
 _Reading = tuple[Sequence[str], Callable[[str], bool], Callable[[], Parts]]
 _OF_TASKS = ("task ", "prepared for task ")
@@ -45,7 +46,12 @@ def read_now(place: Place, config: Config, sealed: Sealed) -> Parts:
         (("skill",), _any, lambda: parts.of_skills(canonical_skills(config, root))),
         (("plugin",), _any, lambda: parts.of_plugins(config, root)),
         (("tool",), _any, lambda: parts.of_tools(config, root)),
-        (("agent",), _any, lambda: parts.of_agent(create_agent(config.agent, root))),
+        (
+            ("agent",),
+            lambda name: not _is_proposers(name),
+            lambda: parts.of_agent(create_agent(config.agent, root)),
+        ),
+        (("agent", "prompt"), _is_proposers, lambda: _proposer(place, config, sealed)),
         (("sandbox-policy",), _any, lambda: parts.of_sandbox(open_sandbox(config.sandbox))),
         (("price-table",), _any, lambda: parts.of_prices(read_prices(root, dirs))),
         (("harness", "dependency"), _any, lambda: parts.of_harness(config)),
@@ -76,6 +82,14 @@ def _is_of_task(name: str) -> bool:
     return name.startswith(_OF_TASKS)
 
 
+def _is_proposers(name: str) -> bool:
+    return name.startswith(parts.PROPOSER)
+
+
+def _is_of_session(name: str) -> bool:
+    return not _is_of_task(name) and not _is_proposers(name)
+
+
 def _any(_name: str) -> bool:
     return True
 
@@ -84,6 +98,17 @@ def _suite(config: Config, root: Path) -> Parts:
     suite = load_suite(config.suite, root)
     contained = open_sandbox(config.sandbox).contains
     return parts.merged(parts.of_suite(suite), parts.of_prepared(suite, root, contained=contained))
+
+
+def _proposer(place: Place, config: Config, sealed: Sealed) -> Parts:
+    """What its proposing session would read; nothing for a generation that paid none."""
+    if config.proposer is None or not any(map(_is_proposers, sealed.read.get("agent", {}))):
+        return {}
+    proposer = create_proposer(config.proposer, place.root)
+    if not isinstance(proposer, Asking):
+        return {}
+    text = read_prompt(proposer.prompt, place.root, place.config_dirs)
+    return parts.of_proposer(create_agent(proposer.sent(config).agent, place.root), text)
 
 
 def _prompts(config: Config, root: Path, config_dirs: Sequence[Path]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from evolve.lock.model import Parts
 
 _SECRET = "secret://env/"  # noqa: S105 - what a reference to one begins with
 MARKER = "evolve.toml"
+PROPOSER = "proposer: "  # what the names of its own things begin with
 
 
 def of_suite(suite: Suite) -> Parts:
@@ -75,6 +76,14 @@ def of_tools(config: Config, root: Path) -> Parts:
 def of_agent(agent: Agent) -> Parts:
     """The agent's program."""
     return {"agent": {f"{agent.name}: version": agent.version, f"{agent.name}: program": agent.digest}}
+
+
+def of_proposer(agent: Agent, prompt: str) -> Parts:
+    """The agent and the prompt file of a proposing session."""
+    return {
+        "agent": {f"{PROPOSER}{key}": value for key, value in of_agent(agent)["agent"].items()},
+        "prompt": {f"{PROPOSER}its prompt": digest_bytes(prompt.encode())},
+    }
 
 
 def of_sandbox(sandbox: Sandbox) -> Parts:

@@ -14,7 +14,7 @@ from bench.sweep import CASSETTES, Ground, Plan
 from evolve.gate import Verdict, digest_rows
 from evolve.lock import parts
 from evolve.lock.file import add_observed, read_lock, write_lock
-from evolve.lock.model import LOCK, Observed, Sealed
+from evolve.lock.model import LOCK, Observed, Parts, Sealed
 from evolve.promoted import START
 
 REQUESTS = "requests-"
@@ -47,8 +47,9 @@ def seal_generation(
     plan: Plan,
     canonical: Mapping[str, Skill],
     parent: Parent | None,
+    proposing: Parts,
 ) -> None:
-    """Write the lock of a generation of which nothing was paid yet."""
+    """Write the lock of a generation of which no cell was paid yet; `proposing` is what a paid proposer read."""
     config, root, saved = ground.config, ground.root, run.path / "config.json"
     start = run.path / START
     read = parts.merged(
@@ -59,6 +60,7 @@ def seal_generation(
         parts.of_plugins(config, root),
         parts.of_tools(config, root),
         parts.of_agent(ground.agent),
+        proposing,
         parts.of_sandbox(ground.sandbox),
         parts.of_prices(ground.means.prices),
         parts.of_harness(config),

@@ -9,10 +9,11 @@ from bench.config import Config
 from bench.digest import canonical_json, digest_bytes, digest_json
 from bench.errors import NotReproducible, UserError
 from bench.results import Artifact, ObjectStore, Row
+from bench.scoring import ReviewScore
 from bench.suite import LabelOracle, load_suite
 from bench.sweep import CASSETTES
 from evolve.errors import LockError
-from evolve.gate import Promotion, digest_rows, read_promotion
+from evolve.gate import Promotion, read_promotion
 from evolve.lock import Drift, Located, Observed, cassettes_in, drifts_of, models_served, observed_drifts
 from evolve.promoted import PromotedGeneration, generation_faults, read_generation, rebuild
 
@@ -49,7 +50,7 @@ def recompute_all(
         generation=generation,
         again=again,
         results=(
-            *drifts_of("row", {"all": observed.rows}, {"all": digest_rows(rows)}),
+            *drifts_of("row", {"all": observed.rows}, {"all": again.metadata.rows}),
             *drifts_of("cassette", observed.cassettes, cassettes_in(located.place.folder / CASSETTES)),
             *observed_drifts(observed, _observed(observed, rows, store)),
             *_scores(store, config, scored, labels),
@@ -111,10 +112,16 @@ def _scores(
 ) -> Iterator[Drift]:
     """The scores that do not follow from the review that was left."""
     last = {name: arm.ordered_sessions()[-1][0] for name, arm in config.arms.items()}
+    known: dict[
+        tuple[str, str | None], ReviewScore | None
+    ] = {}  # agents that are deterministic repeat themselves
     for row in rows:
         kept = row.artifacts.get(f"review-{last.get(row.identity.arm)}")
-        content = None if kept is None else store.get(kept.digest)
-        score = check_review(labels[row.identity.task], content).checks.score
+        task, digest = row.identity.task, None if kept is None else kept.digest
+        if (task, digest) not in known:
+            content = None if digest is None else store.get(digest)
+            known[task, digest] = check_review(labels[task], content).checks.score
+        score = known[task, digest]
         if score != row.score:
             then, now = (canonical_json(each).decode() for each in (row.score, score))
             yield Drift(kind="score", name="/".join(map(str, row.key)), then=then, now=now)

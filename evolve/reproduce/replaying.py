@@ -81,7 +81,7 @@ def replay(
             sealed = _sealed(located, generation, replayed)
             freeze_overlay(generation.overlay, folder / "overlay")
             parent = Parent(located.name, located.lock.digest)
-            seal_generation(ground, run, folder, sealed.plan, stand.canonical, parent)
+            seal_generation(ground, run, folder, sealed.plan, stand.canonical, parent, {})
         watcher.see(
             RunStarted(
                 run=run.id, folder=str(run.path), root=str(place.root), configuration=config_digest(replayed)

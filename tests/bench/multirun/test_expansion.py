@@ -144,6 +144,7 @@ def test_a_block_gives_axes_that_are_zipped_excluded_and_included(project: Path)
 def test_a_block_is_refused_without_m_and_names_it(project: Path) -> None:
     with pytest.raises(ConfigError, match=r"evolve -m …, bench -m …"):
         load_config(["experiment=matrix"], root=project)
+    assert load_config(["experiment=matrix", "~sweep"], root=project)[0].effort is None
 
 
 @pytest.mark.parametrize(
