@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.digest import digest_bytes
 from bench.errors import BudgetExhausted, OverlayError
 from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
@@ -90,6 +91,7 @@ def _generation(
 
 def _setting(conditions: Conditions, number: int, incumbents: Mapping[str, Skill]) -> Setting:
     ground = conditions.ground
+    held_out = (task.id for task in ground.suite.tasks if task.split == "holdout")
     base = skills_digest({name: skill.digest for name, skill in incumbents.items()})
     judgements = relevant(
         read_history(ground.root).judgements,
@@ -98,13 +100,13 @@ def _setting(conditions: Conditions, number: int, incumbents: Mapping[str, Skill
         contained=ground.sandbox.contains,
     )
     return Setting(
-        root=ground.root,
         run=conditions.run.id,
         specs=ground.config.skills,
         incumbents=incumbents,
         base=base,
         suite=ground.suite.name,
         judgements=judgements,
+        held_out=frozenset(digest_bytes(name.encode()) for name in held_out),
         desk=_desk(conditions, number, base, judgements),
     )
 

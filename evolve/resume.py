@@ -27,7 +27,8 @@ from evolve.generation import Conditions
 from evolve.loop import RunResult, run_generations
 from evolve.promoted import START
 from evolve.propose import create_proposer
-from evolve.run import deciding, print_result, release_campaign
+from evolve.release import release_campaign
+from evolve.run import deciding, print_result
 
 Say = Callable[[str], None]
 

@@ -25,7 +25,7 @@ from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.samples import Pairing, Side, TaskSample
 from evolve.gate.schema import promotion_schema
 from evolve.gate.signs import share_interval
-from evolve.gate.testing import TestingPolicy, only_searches, spends
+from evolve.gate.testing import TestingPolicy, only_searches, spends, tests_release
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
@@ -87,6 +87,7 @@ __all__ = [
     "recompute",
     "share_interval",
     "spends",
+    "tests_release",
     "unpaired_faults",
     "with_drift",
     "write_promotion",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from evolve.gate.endpoints import row_mean
 from evolve.gate.judging import (
@@ -86,8 +86,11 @@ class TestingPolicy:
             return PairFindings(reasons=(no_task(evidence.split),), tasks=(), means={})
         least = 1 if evidence.deterministic else self.parameters.min_runs
         found, reused = self._answered(question, least)
+        if evidence.deterministic and self.parameters.tier == "search":
+            reused = ()  # such an agent would leave the same row again; its canaries see to that
         numbers = statistics_of(found, self.parameters, betting=self._betting)
         planned = counted(pair, evidence.split)
+        told = pair.tasks if found.question is question else tuple(map(_fresh_rows, pair.tasks))
         reasons = [
             *self._campaign(evidence),
             *_thin(question, least),
@@ -95,12 +98,12 @@ class TestingPolicy:
             *hardly_used(planned),
             *self._says(found, numbers, reused),
         ]
-        tasks = ranked_tasks(planned, question.endpoint)
+        tasks = ranked_tasks(counted(structs.replace(pair, tasks=told), evidence.split), question.endpoint)
         return PairFindings(
             reasons=tuple(reasons),
             tasks=tuple(_table(tasks, found.question, self.metric)),
             means=means_by_split(
-                ranked_tasks(pair.tasks, question.endpoint),
+                ranked_tasks(told, question.endpoint),
                 lambda _: True,
                 lambda arm: row_mean(arm, self.metric),
             ),
@@ -184,6 +187,15 @@ def _unknown(found: Answer) -> Iterator[Reason]:
         )
 
 
+def _fresh_rows(task: TaskEvidence) -> TaskEvidence:
+    """The task by the rows of this sweep: what a promotion reports of a gain, no earlier row may have raised."""
+    arms = {
+        role: None if arm is None else structs.replace(arm, rows=tuple(row for row in arm.rows if row.fresh))
+        for role, arm in (("incumbent", task.incumbent), ("candidate", task.candidate))
+    }
+    return structs.replace(task, **arms)
+
+
 def _table(tasks: Sequence[TaskEvidence], question: Question, metric: str) -> Iterator[TaskVerdict]:
     samples = {each.task: each for each in question.samples}
     for task in tasks:
@@ -212,6 +224,11 @@ def _effect(sample: TaskSample) -> TaskEffect:
 def only_searches(verdict: Verdict) -> bool:
     """Whether a verdict moves the champion and releases nothing."""
     return verdict.policy in ("exact", "anytime") and verdict.parameters.get("tier") == "search"
+
+
+def tests_release(verdict: Verdict) -> bool:
+    """Whether a verdict is that of a release test."""
+    return verdict.policy in ("exact", "anytime") and verdict.parameters.get("tier") == "release"
 
 
 def spends(policy: Policy) -> bool:

@@ -23,8 +23,9 @@ from evolve.generation import Conditions
 from evolve.loop import run_generations
 from evolve.multirun.proposing import share
 from evolve.propose import Proposer, create_proposer
+from evolve.release import release_campaign
 from evolve.resume import Extent, rest_of, start_of
-from evolve.run import deciding, release_campaign
+from evolve.run import deciding
 
 _RESUMED = "evolve resume"
 

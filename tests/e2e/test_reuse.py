@@ -11,7 +11,7 @@ from bench.results import read_rows
 from evolve.gate import read_promotion, recompute
 from tests.e2e.commands import Done, agent_program, overlay_of, run, starter_root, with_program
 
-FEW = "tasks.split=holdout"
+FEW = "tasks.split=train"
 
 
 def evolve(folder: Path, number: int, *more: str) -> Done:

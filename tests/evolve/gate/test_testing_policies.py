@@ -104,7 +104,7 @@ def test_the_cells_to_top_up_are_named() -> None:
     table[0][0] = table[1][0] = table[2][0] = table[3][0] = (None, None)
     verdict = policy(tier="search", search_alpha=0.004).decide(outcomes(table))
     assert verdict.decision == "insufficient_evidence"
-    assert "top up: t0/candidate/0 (resolved, cost_usd, seconds)" in reasons(verdict)
+    assert "top up: t0/candidate/0 (resolved, verdict_right, cost_usd, seconds)" in reasons(verdict)
 
 
 @BOTH

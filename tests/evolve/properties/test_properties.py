@@ -38,7 +38,8 @@ def policy(name: str = "exact", **changes: Any) -> Policy:
     path = conf_folder() / "promotion" / f"{name}.yaml"
     options = yaml.safe_load(path.read_text("utf-8"))["options"]
     factory = {"exact": EXACT, "anytime": ANYTIME, "threshold_cost": THRESHOLD_COST}[name]
-    return factory.create(options | changes)
+    tested = {} if name == "threshold_cost" else {"tier": "release", "endpoint": "resolved"}
+    return factory.create(options | tested | changes)
 
 
 def nominal(name: str = "exact", level: float = 0.05, **changes: Any) -> Policy:
