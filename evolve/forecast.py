@@ -13,6 +13,7 @@ from bench.errors import ConfigError, OverlayError
 from bench.reuse import MISSES, miss_words
 from bench.skills import Skill, required_arms
 from bench.spend import Amounts, picodollars
+from bench.suite import Task
 from bench.sweep import (
     Costs,
     Ground,
@@ -26,6 +27,7 @@ from bench.sweep import (
     with_reuse,
 )
 from evolve.gate import Policy
+from evolve.prospect import Prospect, prospect_lines, prospect_of
 
 _ANY = "any"  # the overlay that will be proposed: no earlier row is of it
 _MOST_REASONS = 5
@@ -38,6 +40,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     are those that are paid. `misses` counts why the other cells have no such row. Costs are in dollars and of one
     generation, but `cost_at_most`, which the budget allows the whole run; `wall` are the expected seconds of one
     generation. `warnings` name the limits that it stays within only with luck. Null is unknown, or no limit.
+    `test` is what a policy that tests can show at all, and what it is expected to pay; null of other policies.
     """
 
     suite: str
@@ -63,13 +66,19 @@ class Forecast(Struct, frozen=True, kw_only=True):
     reuse: str
     detects: str
     warnings: tuple[str, ...] = ()
+    test: Prospect | None = None
 
 
 def make_forecast(
-    ground: Ground, policy: Policy, split: str, incumbents: Mapping[str, Skill], cancellation: Cancellation
+    ground: Ground,
+    policy: Policy,
+    split: str,
+    incumbents: Mapping[str, Skill],
+    cancellation: Cancellation,
+    release_test: int = 1,
 ) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
-    cells come on top. ConfigError when the policy would count no task at all; BudgetExhausted if no overlay could be
+    cells come on top. `release_test` counts those of the campaign, with this one. ConfigError when the policy would count no task at all; BudgetExhausted if no overlay could be
     measured under the budget.
     """
     config = ground.config
@@ -86,6 +95,7 @@ def make_forecast(
         )
     costs = expect_costs(ground, plan.cells)
     repeats = 1 + max(cell.repeat for cell in plan.cells)
+    prospect = prospect_of(policy, plan, counted, expect_costs(ground, plan.paid), release_test)
     sessions = sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.paid)
     return Forecast(
         suite=config.suite.name,
@@ -109,9 +119,14 @@ def make_forecast(
         wall=costs.wall,
         limits=costs.limits,
         reuse=_reuse(plan),
-        detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
+        detects=_detects(policy, counted, repeats) if prospect is None else prospect.words,
         warnings=_warnings(ground, costs, Amounts(cells=len(plan.paid), sessions=sessions)),
+        test=prospect,
     )
+
+
+def _detects(policy: Policy, counted: Sequence[Task], repeats: int) -> str:
+    return policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats)
 
 
 def _least_cells(plan: Plan, arms: Mapping[str, ArmSpec], skills: Iterable[str]) -> Sequence[Cell]:
@@ -175,6 +190,7 @@ def forecast_lines(forecast: Forecast) -> Sequence[str]:
         *_misses(forecast),
         *(f"warning: {each}; it stops there, undecided" for each in forecast.warnings),
         f"can detect: {forecast.detects}",
+        *(prospect_lines(forecast.test) if forecast.test else ()),
     )
 
 

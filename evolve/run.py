@@ -43,7 +43,8 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         policy = load_policy(promotion)
-        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation)
+        test = release_test(loaded.config, policy, root)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, test)
     if options.json:
         print_json(forecast)
     else:
@@ -72,7 +73,8 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         announce(loaded, ground, say)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
-        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation)
+        test = release_test(loaded.config, policy, root)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, test)
         for line in forecast_lines(forecast):
             say(line)
         if forecast.cost_high != 0 and not confirmed(loaded.config, forecast.cost, cancellation):
@@ -133,6 +135,13 @@ def release_campaign(config: Config, policy: Policy, root: Path) -> Campaign | N
     campaign = Campaign(root, config.campaign)
     campaign.read()
     return campaign
+
+
+def release_test(config: Config, policy: Policy, root: Path) -> int:
+    """Which release test of its campaign the next verdict would be; 1 where none is spent, or no campaign named."""
+    if not spends(policy) or config.campaign is None:
+        return 1
+    return Campaign(root, config.campaign).read().tests + 1
 
 
 def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Say) -> Judgement | None:

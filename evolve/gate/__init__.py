@@ -1,6 +1,7 @@
 """Policies, evidence, verdicts."""
 
 from evolve.gate.anytime import ANYTIME, Anytime
+from evolve.gate.design import Design, Reachability
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
 from evolve.gate.exact import EXACT, Exact
 from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
@@ -22,7 +23,7 @@ from evolve.gate.model import (
 from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.schema import promotion_schema
 from evolve.gate.signs import share_interval
-from evolve.gate.testing import TestingPolicy, only_searches, spends
+from evolve.gate.testing import TestingPolicy, counts_clean, only_searches, spends
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
@@ -45,6 +46,7 @@ __all__ = [
     "ArmEvidence",
     "CampaignState",
     "Decision",
+    "Design",
     "Evidence",
     "Exact",
     "Expected",
@@ -54,6 +56,7 @@ __all__ = [
     "PolicyFactory",
     "Promotion",
     "PromotionMetadata",
+    "Reachability",
     "RowEvidence",
     "Statistics",
     "TaskEvidence",
@@ -64,6 +67,7 @@ __all__ = [
     "ThresholdReview",
     "Verdict",
     "collect_evidence",
+    "counts_clean",
     "digest_rows",
     "foreign_faults",
     "load_policy",

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evolve.gate.design import reachability, reachability_words
 from evolve.gate.judging import Answer
 from evolve.gate.model import Policy
 from evolve.gate.parameters import ExactParameters
@@ -26,10 +25,6 @@ class Exact(TestingPolicy):
     def __init__(self, parameters: ExactParameters) -> None:
         super().__init__(parameters, exact_finding, betting=False)
         self._options = parameters
-
-    def detects(self, tasks: int, repeats: int) -> str:
-        """What this design can reach, for the first release test."""
-        return reachability_words(reachability(self.parameters, tasks, repeats), self.metric)
 
     def notes(self, found: Answer) -> Iterator[Reason]:
         """Whether going on is futile, at a look before the last one."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import UNSET
 
+from evolve.gate.design import Design, Reachability, reachability, reachability_words
 from evolve.gate.endpoints import row_mean
 from evolve.gate.judging import (
     Answer,
@@ -75,6 +76,18 @@ class TestingPolicy:
             pairs=decided.pairs,
             change_as="difference",
         )
+
+    def detects(self, tasks: int, repeats: int) -> str:
+        """What this design can reach, for the first release test."""
+        return self.told(self.reaches(Design(tasks=tasks, repeats=repeats)))
+
+    def reaches(self, design: Design) -> Reachability:
+        """What a design can show at all, before anything is paid."""
+        return reachability(self.parameters, design, betting=self._betting)
+
+    def told(self, found: Reachability) -> str:
+        """That, for people."""
+        return reachability_words(found)
 
     def notes(self, found: Answer) -> Iterator[Reason]:  # noqa: ARG002
         """What else there is to say; decides nothing."""
@@ -217,3 +230,8 @@ def only_searches(verdict: Verdict) -> bool:
 def spends(policy: Policy) -> bool:
     """Whether a policy's verdicts are charged to a campaign; those of other families never are."""
     return isinstance(policy, TestingPolicy) and policy.spends
+
+
+def counts_clean(policy: TestingPolicy) -> bool:
+    """Whether a clean control is a task of the comparison: it has no F1, but outcomes and costs."""
+    return policy.metric != "weighted_f1"
