@@ -1,6 +1,6 @@
 """Finds the generation whose rows may stand for cells, and reads it without trusting it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -22,8 +22,6 @@ PRUNED_DRIFT = "pruned-drift"
 _FILES = (PLAN, "results.jsonl")
 _MOST_READ = 12  # generations that are looked at
 
-CellKey = tuple[str, str, int]
-
 
 class Prior(Struct, frozen=True, kw_only=True):
     """A measured generation, named RUN/gen-N (or RUN, one of `bench`): its rows, the digest of the plan beside them,
@@ -35,13 +33,6 @@ class Prior(Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     finished: bool
     harness: Harness | None = None
-
-
-class Found(Struct, frozen=True):
-    """The generation to reuse from, if there is one, and why others were passed over."""
-
-    prior: Prior | None
-    notes: tuple[str, ...] = ()
 
 
 class _PlannedCell(Struct, frozen=True):
@@ -59,41 +50,25 @@ class _Planned(Struct, frozen=True):
     harness: Harness | None = None
 
 
-def find_prior(root: Path, config: Config, planned: Collection[CellKey] = ()) -> Found:
-    """What `reuse.from` names. RunError for a named run that cannot be used as it is; of `previous`, of the newest
-    compatible generations the one that has rows of most of the planned cells, a finished one first, then the newest.
+def find_priors(root: Path, config: Config, passed_over: Callable[[str], None]) -> Iterator[Prior]:
+    """The generations that `reuse.from` may mean, the newest first: those of a named run, RunError if it cannot be
+    used as it is; of `previous`, the compatible ones of the project, and why others cannot be read is passed on.
     """
     if config.reuse.source != PREVIOUS:
-        return Found(_named(root, config.reuse.source))
-    notes: list[str] = []
-    best: Prior | None = None
-    for prior in islice(_previous(root, config, notes), _MOST_READ):
-        if best is None or _worth(prior, planned) > _worth(best, planned):
-            best = prior
-        if prior.finished and len(_shared(prior, planned)) == len(planned):
-            break
-    return Found(best, tuple(notes))
+        return iter(_named(root, config.reuse.source))
+    return islice(_previous(root, config, passed_over), _MOST_READ)
 
 
-def _previous(root: Path, config: Config, notes: list[str]) -> Iterator[Prior]:
-    """The compatible generations of a project that can be read, the newest first; why others cannot is noted."""
+def _previous(root: Path, config: Config, passed_over: Callable[[str], None]) -> Iterator[Prior]:
     for run in reversed(list_runs(root)):
         for folder in _folders(run):
             try:
                 prior = _read(run, folder) if _compatible(run, config) else None
             except UserError as error:
-                notes.append(f"not reused: {str(error).splitlines()[0]}")
+                passed_over(f"not reused: {str(error).splitlines()[0]}")
                 continue
             if prior is not None:
                 yield prior
-
-
-def _worth(prior: Prior, planned: Collection[CellKey]) -> tuple[int, bool]:
-    return (len(_shared(prior, planned)), prior.finished)
-
-
-def _shared(prior: Prior, planned: Collection[CellKey]) -> frozenset[CellKey]:
-    return frozenset(row.key for row in prior.rows if row.outcome.status == "measured") & frozenset(planned)
 
 
 def project_drift(root: Path) -> tuple[DriftState, ...]:
@@ -130,16 +105,15 @@ def read_drift(path: Path) -> DriftFile:
         ) from error
 
 
-def _named(root: Path, name: str) -> Prior:
-    """The newest generation of a run that has rows, or the one that was named."""
+def _named(root: Path, name: str) -> Sequence[Prior]:
+    """The generations of a run that have rows, or the one that was named."""
     run_name, number = split_generation(name)
     run = find_run(root, run_name)
     folders = [folder for folder in _folders(run) if number is None or folder.name == f"gen-{number}"]
     if not folders:
         which = "measured generation" if number is None else f"measured generation {number}"
         raise RunError(f"reuse.from={name}: run {run.id} has no {which}\n  see {run.path}")
-    priors = [_read(run, folder) for folder in folders]
-    return next((prior for prior in priors if prior.finished), priors[0])
+    return [_read(run, folder) for folder in folders]
 
 
 def _folders(run: RunFolder) -> Iterator[Path]:

@@ -25,7 +25,7 @@ Paid = Literal["usd", "tokens"]
 
 class Terms(Struct, frozen=True, kw_only=True):
     """What sessions of this run cost. `usd` and `tokens` are the most for one cell, None without a limit;
-    `unpriced` is what each session of a model without a price counts as. `limited` are the units that some limit
+    `unpriced` is what each session of a model without a price counts as, at the least. `limited` are the units that some limit
     of the run, the campaign or the cell is in: they are reserved.
     """
 
@@ -99,7 +99,7 @@ def session_ceiling(terms: Terms, before: Amounts) -> Ceiling | None:
     least = 1 if declared is None else declared
     if tokens == 0 or (usd is not None and usd < least):
         return None
-    return Ceiling(usd=usd if declared is None else declared, tokens=tokens)
+    return Ceiling(usd=declared if usd is None else usd, tokens=tokens)
 
 
 def settlement(terms: Terms, reserved: Reserved, ceiling: Ceiling, use: SessionUse) -> Settled:
@@ -125,7 +125,8 @@ def _cost(terms: Terms, ceiling: Ceiling, use: SessionUse) -> tuple[int | None, 
     if use.charged is not None and use.charged.picodollars is not None:
         return use.charged.picodollars, "gateway"
     if terms.price is None and terms.unpriced is not None:
-        return max(terms.unpriced, reported or 0), "unpriced"
+        least = terms.unpriced if use.complete else ceiling.usd or terms.unpriced
+        return max(least, reported or 0), "unpriced"
     computed = None if terms.price is None else cost_of(terms.price, use.usage)
     known = max((each for each in (reported, computed) if each is not None), default=None)
     if known is None or not use.complete:
@@ -182,7 +183,7 @@ def _check_price(terms: Terms, model: str | None) -> None:
 def _check_ceilings(terms: Terms, budget: BudgetConfig) -> None:
     """A limit is kept by reserving the most that a cell may use: so that must be known, and fit."""
     declared = terms.unpriced if terms.price is None else None
-    _check_ceiling("usd", terms.usd if declared is None else declared, budget)
+    _check_ceiling("usd", declared if terms.usd is None else terms.usd, budget)
     _check_ceiling("tokens", terms.tokens, budget)
     if terms.usd is not None and declared is not None and declared > terms.usd:
         raise ConfigError(

@@ -1,6 +1,6 @@
 """Finds the earlier rows that stand for cells of a plan, before it is sealed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import structs
@@ -15,14 +15,13 @@ from bench.reuse import (
     NONE,
     UNKNOWN,
     DriftState,
-    Found,
     Limits,
     Prior,
     Selection,
     Wanted,
     all_fresh,
     all_retired,
-    find_prior,
+    find_priors,
     key_digest,
     latest_pool,
     project_drift,
@@ -53,53 +52,71 @@ def with_reuse(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation
 def _sealed(ground: Ground, plan: Plan, arms: Mapping[str, Arm], cancellation: Cancellation) -> Sealed:
     if ground.config.reuse.source == NONE:
         return _with(plan, None, all_fresh(plan.cells, "reuse-off"), None)
-    incumbents = {cell.key for cell in plan.cells if cell.role != "candidate"}
-    found = find_prior(ground.root, ground.config, incumbents)
+    notes: list[str] = []
+    priors = find_priors(ground.root, ground.config, notes.append)
     try:
         states = project_drift(ground.root)
     except RunError as error:
         unknown = all_fresh(plan.cells, "drift-unknown", str(error).splitlines()[0])
-        return _with(plan, None, unknown, DriftState(), (*found.notes, str(error)))
-    retired = all_retired(states)
-    if found.prior is None:
-        return _with(plan, None, all_fresh(plan.cells, "no-prior"), DriftState(retired=retired), found.notes)
-    pool = latest_pool(states, _class(_workbench(ground, plan, arms), plan))
-    drift = DriftState(pool=pool, retired=retired)
-    selection = _selected(ground, plan, arms, (found.prior, drift), cancellation)
-    return _with(plan, found, selection, drift, found.notes)
+        return _with(plan, None, unknown, DriftState(), (str(error),))
+    bench = _workbench(ground, plan, arms)
+    drift = DriftState(pool=latest_pool(states, _class(bench, plan)), retired=all_retired(states))
+    chosen = _most_fitting(bench, plan, priors, drift, cancellation)
+    if chosen is None:
+        drift = DriftState(retired=drift.retired)
+        return _with(plan, None, all_fresh(plan.cells, "no-prior"), drift, tuple(notes))
+    prior, wanted, selection = chosen
+    selection = _naming_harness(selection, first_difference(prior.harness, ground.harness))
+    selection = _remeasuring(ground, prior, wanted, selection, drift)
+    return _with(plan, prior, selection, drift, tuple(notes))
 
 
 def _with(
     plan: Plan,
-    found: Found | None,
+    prior: Prior | None,
     selection: Selection,
     drift: DriftState | None,
     notes: tuple[str, ...] = (),
 ) -> Sealed:
-    name = found.prior.name if found is not None and found.prior is not None else None
+    name = None if prior is None else prior.name
     sources = structs.replace(plan, reuse_from=name, sources=selection.sources)
     return Sealed(plan=sources, rows=selection.rows, drift=drift, notes=notes)
 
 
-def _selected(
-    ground: Ground,
-    plan: Plan,
-    arms: Mapping[str, Arm],
-    known: tuple[Prior, DriftState],
-    cancellation: Cancellation,
+def _most_fitting(
+    bench: Workbench, plan: Plan, priors: Iterable[Prior], drift: DriftState, cancellation: Cancellation
+) -> tuple[Prior, Sequence[Wanted], Selection] | None:
+    """Of the priors the one whose rows stand for the most cells, then a finished one, then the newest.
+
+    Cells are compared by what they depend on: an older generation may have more rows by name, none of which fits.
+    Nothing older is read once every cell of the comparators has its row.
+    """
+    limits = Limits(
+        now=datetime.now(UTC), max_age_days=bench.config.reuse.max_age_days, retired=retired_classes(drift)
+    )
+    comparators = [index for index, cell in enumerate(plan.cells) if cell.role != "candidate"]
+    best: tuple[Prior, Sequence[Wanted], Selection] | None = None
+    most = (-1, False)
+    for prior in priors:
+        wanted = _wanted(bench, plan, _templates(bench, plan, prior, cancellation))
+        selection = select(wanted, prior.rows, prior.plan, limits, bench.store.damage)
+        worth = (sum(source.kind == "reused" for source in selection.sources), prior.finished)
+        if worth > most:
+            best, most = (prior, wanted, selection), worth
+        if all(selection.sources[index].kind == "reused" for index in comparators):
+            break
+    return best
+
+
+def _remeasuring(
+    ground: Ground, prior: Prior, wanted: Sequence[Wanted], selection: Selection, drift: DriftState
 ) -> Selection:
-    prior, drift = known
-    reuse = ground.config.reuse
-    bench = _workbench(ground, plan, arms)
-    wanted = _wanted(bench, plan, _templates(bench, plan, prior, cancellation))
-    limits = Limits(now=datetime.now(UTC), max_age_days=reuse.max_age_days, retired=retired_classes(drift))
-    found = select(wanted, prior.rows, prior.plan, limits, bench.store.damage)
-    selection = _naming_harness(found, first_difference(prior.harness, ground.harness))
+    """The same with canaries."""
     looks = {key: pair.look for key, pair in drift.pool.pairs.items()} if drift.pool else {}
     return with_canaries(
         wanted,
         selection,
-        reuse.canaries,
+        ground.config.reuse.canaries,
         f"{ground.config.seed}/{prior.plan}",
         lambda cell: looks.get(key_digest(cell.key), 0) if looks and cell.key else 0,
     )

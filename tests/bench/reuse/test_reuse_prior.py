@@ -249,3 +249,28 @@ def test_a_package_of_another_version_is_named_when_a_run_is_to_go_on(
     assert main(["resume", measured.folder.name, "--root", str(measured.project.root)]) == 2
     said = capsys.readouterr().err
     assert f"\n  harness: msgspec {now.distributions['msgspec']}, now 99.0\n" in said
+
+
+def cut_to(run: Path, rows: int) -> None:
+    """A run as it is after its end came early."""
+    path = run / "results.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:rows]))
+
+
+def test_rows_that_fit_come_before_more_rows_that_do_not(measured: Reusing) -> None:
+    measured.run("seed=1", "reuse=none")
+    newest = measured.folder
+    cut_to(newest, 3)
+    again = measured.run("seed=1")
+    assert (again["reused"], again["paid"]) == (3, 1)
+    assert json.loads((measured.folder / "plan.json").read_bytes())["reuse_from"] == newest.name
+
+
+def test_an_older_generation_whose_rows_fit_comes_before_newer_ones_of_another_seed(
+    measured: Reusing,
+) -> None:
+    oldest = measured.folder
+    for seed in (1, 2):
+        measured.run(f"seed={seed}", "reuse=none")
+    assert measured.run()["reused"] == 4
+    assert json.loads((measured.folder / "plan.json").read_bytes())["reuse_from"] == oldest.name

@@ -123,6 +123,11 @@ def free_of_prices() -> Terms:
     return terms(usd=CELL, tokens=CELL, price=None)
 
 
+PRICED = free_of_prices()
+UNPRICED = structs.replace(PRICED, unpriced=30)
+UNPRICED_WITHOUT_A_LIMIT_OF_THE_CELL = structs.replace(PRICED, unpriced=30, usd=None)
+
+
 def lives(deaths: Sequence[tuple[int, int | None]]) -> Iterator[tuple[int | None, int | None]]:
     """When each process dies, and how its last line ends; the last one lives."""
     yield from deaths
@@ -141,6 +146,7 @@ def lives(deaths: Sequence[tuple[int, int | None]]) -> Iterator[tuple[int | None
     workers=st.sampled_from([1, 2, 3, 8, 16]),
     deaths=st.lists(st.tuples(st.integers(1, 25), st.none() | st.integers(0, 30)), max_size=4),
     seed=st.integers(0, 10**6),
+    of=st.sampled_from([PRICED, UNPRICED, UNPRICED_WITHOUT_A_LIMIT_OF_THE_CELL]),
 )
 def test_no_limit_is_passed_by_any_number_of_workers_that_die_anywhere(
     tmp_path_factory: pytest.TempPathFactory,
@@ -148,6 +154,7 @@ def test_no_limit_is_passed_by_any_number_of_workers_that_die_anywhere(
     workers: int,
     deaths: list[tuple[int, int | None]],
     seed: int,
+    of: Terms,
 ) -> None:
     path = tmp_path_factory.mktemp("run") / JOURNAL
     provider, finished = Provider(), set[str]()
@@ -159,7 +166,7 @@ def test_no_limit_is_passed_by_any_number_of_workers_that_die_anywhere(
         except Killed:
             continue
         with Cancellation() as cancellation:
-            spending = Spending(journal, ledger, rules(free_of_prices()), cancellation)
+            spending = Spending(journal, ledger, rules(of), cancellation)
             cells = [
                 session(f"t{number}", attempt=attempt) for number in range(20) if f"t{number}" not in finished
             ]

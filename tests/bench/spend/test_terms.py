@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from spend_builders import PRICE, budget, session, terms, use
 
 from bench.agents import Usage
@@ -61,6 +62,23 @@ def test_dollars_of_a_model_without_a_price_are_refused_unless_it_is_said_how_to
     assert "model.id is null" in refusal(limited, model=None, price=None)
     made = make_terms(budget(usd=5.0, unpriced=0.5), calls_model=True, model="m", price=None)
     assert session_ceiling(made, NOTHING) == Ceiling(usd=picodollars(0.5), tokens=None)
+
+
+def test_a_session_without_a_price_may_use_what_its_cell_may_and_that_is_reserved() -> None:
+    limits = budget(usd=5.0, unpriced=0.5, cell={"usd": 2.0})
+    made = make_terms(limits, calls_model=True, model="m", price=None)
+    first = session_ceiling(made, NOTHING)
+    assert first == Ceiling(usd=picodollars(2.0), tokens=None)
+    assert session_ceiling(made, Amounts(picodollars=picodollars(1.25))) == Ceiling(
+        usd=picodollars(0.75), tokens=None
+    )
+    assert session_ceiling(made, Amounts(picodollars=picodollars(1.75))) is None
+    assert settle(made, first, use(cost=0.1)).amounts.picodollars == picodollars(0.5)
+    assert settle(made, first, use(cost=1.9)).amounts.picodollars == picodollars(1.9)
+    assert settle(made, first, use(cost=0.1, complete=False)).amounts.picodollars == picodollars(2.0)
+    assert "budget.usd=1.0 is less than one session may use" in refusal(
+        structs.replace(limits, usd=1.0), price=None
+    )
 
 
 def test_a_cell_that_cannot_pay_for_an_unpriced_session_is_refused() -> None:
