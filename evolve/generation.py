@@ -13,7 +13,7 @@ from bench.disk import write_whole
 from bench.errors import RunError
 from bench.exits import ExitCode
 from bench.project import RunFolder
-from bench.results import ReportVerdict, exit_code, health, read_rows, render_report
+from bench.results import ReportVerdict, Row, exit_code, health, read_rows, render_report
 from bench.skills import (
     Overlay,
     Skill,
@@ -28,7 +28,9 @@ from bench.sweep import (
     Ground,
     Plan,
     Proposed,
+    Sealed,
     SweepResult,
+    extent,
     make_arms,
     measure_plan,
     read_drift,
@@ -39,6 +41,7 @@ from bench.sweep import (
     seal_plan,
     sweep_on,
     sweep_report,
+    with_concurrent,
     with_reuse,
 )
 from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
@@ -51,6 +54,7 @@ from evolve.gate import (
     Policy,
     Promotion,
     PromotionMetadata,
+    TestingPolicy,
     Verdict,
     collect_evidence,
     digest_rows,
@@ -60,6 +64,7 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
+from evolve.looking import evidence_looks, look_rule, planned_looks
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
 from evolve.words import SENTENCES
@@ -117,8 +122,12 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
     ground, folder = conditions.ground, conditions.run.generation(number)
     overlay = _freeze(proposal, folder, ground, reigning.incumbents)
     attempt = _attempt(conditions, proposal, overlay, reigning)
-    drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
+    looks = planned_looks(conditions.policy, ground.config.repeats)
+    drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed, looks)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
+    if isinstance(conditions.policy, TestingPolicy):
+        sealed = with_concurrent(sealed, {arm for pair in _pairs(conditions, drafted) for arm in pair})
+    sealed = _ruled(conditions, sealed, attempt)
     refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
@@ -156,7 +165,7 @@ def resume_generation(
     (folder / "promotion.json").unlink(missing_ok=True)
     _announce(conditions, plan.generation, attempt)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
-    sealed = read_sealed(folder, plan)
+    sealed = _ruled(conditions, read_sealed(folder, plan), attempt)
     return _decide(conditions, plan, folder, attempt, sweep_on(ground, sealed, attempt.arms, *sweep))
 
 
@@ -192,10 +201,11 @@ def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, reign
 
 def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
     """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
+    came = extent(folder, plan)
     return Generation(
         number=plan.generation,
-        paid=len(plan.paid),
-        reused=len(plan.cells) - len(plan.paid),
+        paid=came.paid,
+        reused=came.reused,
         drift=promotion.evidence.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -227,12 +237,13 @@ def _decide(
     judged: bool = False,
 ) -> Generation:
     """The decision on a sweep, written down unless that was done before."""
+    came = extent(folder, plan)
     subject = _subject(conditions, plan.generation, attempt.overlay)
     evidence = structs.replace(_evidence(conditions, plan, result), campaign=_place(conditions, subject))
     generation = Generation(
         number=plan.generation,
-        paid=len(plan.paid),
-        reused=len(plan.cells) - len(plan.paid),
+        paid=came.paid,
+        reused=came.reused,
         drift=result.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -251,6 +262,25 @@ def _decide(
     if not judged:
         _write_report(conditions, generation, plan, result)
     return generation
+
+
+def _ruled(conditions: Conditions, sealed: Sealed, attempt: _Attempt) -> Sealed:
+    """The sealed plan with who decides at its looks: the policy, on the evidence of the cells before them."""
+    plan = sealed.plan
+    subject = _subject(conditions, plan.generation, attempt.overlay)
+
+    def evidence(rows: Sequence[Row]) -> Evidence:
+        found = _evidence(conditions, plan, SweepResult(tuple(rows), None))
+        return structs.replace(found, campaign=_place(conditions, subject))
+
+    rule = look_rule(conditions.policy, plan, _pairs(conditions, plan), evidence)
+    return structs.replace(sealed, rule=rule)
+
+
+def _pairs(conditions: Conditions, plan: Plan) -> list[tuple[str, str]]:
+    """(incumbent arm, candidate arm)."""
+    arms = conditions.ground.config.arms
+    return [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
 
 
 def _reserve(conditions: Conditions, number: int, overlay: Overlay, folder: Path) -> None:
@@ -296,8 +326,7 @@ def _proposed(
 
 
 def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Evidence:
-    ground, arms = conditions.ground, conditions.ground.config.arms
-    pairs = [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
+    ground, pairs = conditions.ground, _pairs(conditions, plan)
     _check_rows(conditions, plan, result, pairs)
     evidence = collect_evidence(
         result.rows,
@@ -312,7 +341,7 @@ def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Eviden
         stopped=result.stopped,
         split=ground.config.promotion.split if ground.config.promotion else "all",
     )
-    called = structs.replace(evidence, calls_model=ground.agent.calls_model)
+    called = structs.replace(evidence, calls_model=ground.agent.calls_model, looks=evidence_looks(plan))
     return with_drift(called, result.drift)
 
 
@@ -360,8 +389,9 @@ def _write_report(conditions: Conditions, generation: Generation, plan: Plan, re
     """report.md, which people read; the verdict is announced once it is there."""
     verdict = generation.verdict
     said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons)
-    path = generation.folder / REPORT
-    write_whole(path, render_report(sweep_report(conditions.ground, plan, result, said)).encode())
+    path, spared = generation.folder / REPORT, extent(generation.folder, plan).spared
+    report = sweep_report(conditions.ground, plan, result, said, spared)
+    write_whole(path, render_report(report).encode())
     conditions.watcher.see(
         VerdictReached(
             generation=generation.number, decision=verdict.decision, reasons=verdict.reasons, report=str(path)

@@ -18,7 +18,15 @@ from bench.exits import ExitCode
 from bench.project import RunFolder, find_project, find_run, hold_run, read_holder
 from bench.results import read_rows
 from bench.skills import Overlay, read_overlay
-from bench.sweep import Standing, canonical_skills, counting_work, open_ground, paying_campaign, read_plan
+from bench.sweep import (
+    Standing,
+    canonical_skills,
+    counting_work,
+    extent,
+    open_ground,
+    paying_campaign,
+    read_plan,
+)
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.gate import load_policy
@@ -135,7 +143,8 @@ def _missing(run: RunFolder, _config: Config, say: Say) -> _Extent:
         )
     plan, _ = read_plan(folder / "plan.json")
     standing = Standing.of(read_rows(folder / "results.jsonl")[0])
-    missing = [cell for cell in plan.cells if not standing.settled(cell.key)]
+    spared = extent(folder, plan).spared
+    missing = [cell for cell in plan.cells if not standing.settled(cell.key) and cell.key not in spared]
     if not missing:
         raise RunError(
             f"{folder} has nothing to top up: all {len(plan.cells)} cells were measured\n"

@@ -18,7 +18,17 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
-from bench.sweep.model import Declared, Plan, Proposed, Sealed
+from bench.sweep.looks import Extent, extent
+from bench.sweep.model import (
+    Declared,
+    Look,
+    LookRule,
+    Plan,
+    Proposed,
+    Sealed,
+    Stopping,
+    with_concurrent,
+)
 from bench.sweep.modelling import check_model
 from bench.sweep.paying import Means, paying_campaign, read_means
 from bench.sweep.plan import make_plan, works_on
@@ -36,13 +46,17 @@ __all__ = [
     "Breaker",
     "Costs",
     "Declared",
+    "Extent",
     "Ground",
+    "Look",
+    "LookRule",
     "Means",
     "Measured",
     "Plan",
     "Proposed",
     "Sealed",
     "Standing",
+    "Stopping",
     "SweepResult",
     "arms_again",
     "canonical_skills",
@@ -50,6 +64,7 @@ __all__ = [
     "counting_work",
     "differences",
     "expect_costs",
+    "extent",
     "find_cell",
     "judge_canaries",
     "limits_now",
@@ -76,6 +91,7 @@ __all__ = [
     "shortfalls",
     "sweep_on",
     "sweep_report",
+    "with_concurrent",
     "with_reuse",
     "works_on",
     "write_sealed",

@@ -4,6 +4,7 @@ from evolve.gate.anytime import ANYTIME, Anytime
 from evolve.gate.design import Design, Reachability
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
 from evolve.gate.exact import EXACT, Exact
+from evolve.gate.looks import Stand
 from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
 from evolve.gate.model import (
     ArmEvidence,
@@ -58,6 +59,7 @@ __all__ = [
     "PromotionMetadata",
     "Reachability",
     "RowEvidence",
+    "Stand",
     "Statistics",
     "TaskEvidence",
     "TaskFacts",

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from evolve.gate.betting import e_value
 from evolve.gate.endpoints import Endpoint, endpoint_named
-from evolve.gate.parameters import TestingParameters
+from evolve.gate.expecting import Course, Outlook, outlook
+from evolve.gate.parameters import ExactParameters, TestingParameters
 from evolve.gate.power import DISCORDANCE, LIKELY, detectable, power_planned
 from evolve.gate.primary import MOST_PAIRS
 from evolve.gate.spending import as_fraction
@@ -44,12 +45,15 @@ class Reachability(Struct, frozen=True, kw_only=True):
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """How many tasks one pair of arms is compared on, how often each, for which release test of a campaign."""
+    """How many tasks one pair of arms is compared on, how often each, for which release test of a campaign, and after
+    which numbers of repeats the sweep is looked at, if not only at its end.
+    """
 
     tasks: int
     repeats: int
     deterministic: bool = False
     release_test: int = 1
+    schedule: tuple[int, ...] = ()
 
 
 def reachability(
@@ -63,6 +67,7 @@ def reachability(
     pairs, target = tasks * repeats, as_fraction(parameters.target)
     binary = endpoint.kind == "binary" and pairs > 0
     found = detectable(pairs, level, discordance) if binary else None
+    looked = _looked(parameters, design, level, discordance) if binary and not betting else None
     return Reachability(
         endpoint=endpoint.name,
         tasks=tasks,
@@ -72,12 +77,34 @@ def reachability(
         smallest=float(smallest),
         exploratory=smallest > level or repeats < least,
         target=parameters.target,
-        power=_percent(power_planned(pairs, target, level, discordance))
-        if binary
-        else _saving(endpoint, pairs, level, float(target)),
+        power=_saving(endpoint, pairs, level, float(target))
+        if not binary
+        else round(looked[1].power, 2)
+        if looked
+        else _percent(power_planned(pairs, target, level, discordance)),
         finds=None if found is None else float(found),
         discordance=float(discordance),
+        share_no_effect=round(looked[0].share, 2) if looked else 1.0,
+        share_target=round(looked[1].share, 2) if looked else 1.0,
     )
+
+
+def _looked(
+    parameters: TestingParameters, design: Design, level: Fraction, discordance: Fraction
+) -> tuple[Outlook, Outlook] | None:
+    """The outlook without an effect and with the target; None where nothing looks before the end."""
+    if len(design.schedule) < 2 or not isinstance(parameters, ExactParameters):  # noqa: PLR2004
+        return None
+    course = Course(
+        tasks=design.tasks,
+        schedule=design.schedule,
+        least=parameters.min_runs,
+        level=level,
+        futility=as_fraction(parameters.futility),
+        futility_power=as_fraction(parameters.futility_power),
+    )
+    none, target = Fraction(0), as_fraction(parameters.target)
+    return outlook(course, discordance, none), outlook(course, discordance, target)
 
 
 def reachability_words(found: Reachability) -> str:

@@ -1,9 +1,9 @@
 """A policy that tests: from evidence to a verdict, whatever the test is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from evolve.gate.design import Design, Reachability, reachability, reachability_words
 from evolve.gate.endpoints import row_mean
@@ -21,6 +21,7 @@ from evolve.gate.judging import (
     uneven_tasks,
     unknown_cells,
 )
+from evolve.gate.looks import Stand, as_if_fresh, promoted
 from evolve.gate.model import (
     Evidence,
     PairEvidence,
@@ -83,11 +84,34 @@ class TestingPolicy:
 
     def reaches(self, design: Design) -> Reachability:
         """What a design can show at all, before anything is paid."""
-        return reachability(self.parameters, design, betting=self._betting)
+        looks = () if design.deterministic else self.looks_after(design.repeats)
+        return reachability(self.parameters, structs.replace(design, schedule=looks), betting=self._betting)
 
     def told(self, found: Reachability) -> str:
         """That, for people."""
         return reachability_words(found)
+
+    def looks_after(self, repeats: int) -> tuple[int, ...]:
+        """The numbers of repeats after which a sweep of so many is looked at, the last one all of them."""
+        parts = self.parameters.looks
+        return tuple(sorted({-(-repeats * part // parts) for part in range(1, parts + 1)}))
+
+    def stands(self, evidence: Evidence) -> Mapping[str, Stand]:
+        """How each candidate arm stands at a look."""
+        shown = promoted(self.decide(evidence))
+        surviving = promoted(self.decide(as_if_fresh(evidence)))
+        return {
+            pair.candidate_arm: "shown"
+            if pair.candidate_arm in shown
+            else "survives"
+            if pair.candidate_arm in surviving
+            else self._unshown(pair, evidence)
+            for pair in evidence.pairs
+        }
+
+    def ends(self, found: Answer) -> bool:  # noqa: ARG002
+        """Whether a look before the last one finds that going on is useless."""
+        return False
 
     def notes(self, found: Answer) -> Iterator[Reason]:  # noqa: ARG002
         """What else there is to say; decides nothing."""
@@ -103,7 +127,7 @@ class TestingPolicy:
         planned = counted(pair, evidence.split)
         reasons = [
             *self._campaign(evidence),
-            *_thin(question, least),
+            *(() if self.ends(found) else _thin(question, least)),
             *_blind(question, self.parameters, calls_model=evidence.calls_model),
             *hardly_used(planned),
             *self._says(found, numbers, reused),
@@ -119,6 +143,10 @@ class TestingPolicy:
             ),
             statistics=numbers,
         )
+
+    def _unshown(self, pair: PairEvidence, evidence: Evidence) -> Stand:
+        question = ask(pair, evidence, self.parameters)
+        return "futile" if question.samples and self.ends(answer(question, self._test)) else "open"
 
     def _answered(self, question: Question, least: int) -> tuple[Answer, tuple[str, ...]]:
         """The answer of the fresh pairs, if they are complete; else of all, and which pairs were not fresh."""

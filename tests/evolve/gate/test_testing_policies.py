@@ -335,6 +335,8 @@ def test_a_repeated_verdict_has_the_same_bytes(name: str) -> None:
 def test_every_option_is_read(name: str) -> None:
     factory = {"exact": EXACT, "anytime": ANYTIME}[name]
     chosen = options(name)
+    assert chosen.pop("looks") == 1, "the only one with a default: verdicts of before have none"
+    assert factory.create(chosen).decide(outcomes(NULL)).parameters == chosen
     for path in _paths(chosen):
         without = copy.deepcopy(chosen)
         _remove(without, path)
