@@ -40,6 +40,8 @@ END_TO_END = ["tests/e2e", "tests/chaos"]
 AGENTS = ["claude_code", "codex", "opencode", "pi"]
 # only rises
 COVERAGE_FLOOR = "93"
+# at once, on two cores: half of the time a test waits for a process of its own
+WORKERS = "3"
 TESTING = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120"]
 # the judges of our own statistics; never a dependency of the package
 STATISTICS = ["numpy>=2", "scipy>=1.13", "statsmodels>=0.14.4"]
@@ -79,7 +81,7 @@ def conf(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Unit and property tests: all of them with coverage on the oldest Python, the functional core on every other."""
     session.install(*TESTING, *STATISTICS, "coverage[toml]>=7.6", "pytest-cov>=6", ".[wild]")
-    quick = ["-n", "2", "-m", "not e2e and not slow and not network"]
+    quick = ["-n", WORKERS, "-m", "not e2e and not slow and not network"]
     if session.python != MAIN:
         session.run("python", "-m", "pytest", *quick, *CORE_TESTS, *session.posargs)
         return
@@ -103,7 +105,7 @@ def e2e(session: nox.Session) -> None:
     _install_agents(session)
     # pytest imports every file before it selects: only folders that need what is installed here
     session.run(
-        "python", "-m", "pytest", "-n", "2", "-m", "e2e and not slow", *(session.posargs or END_TO_END)
+        "python", "-m", "pytest", "-n", WORKERS, "-m", "e2e and not slow", *(session.posargs or END_TO_END)
     )
 
 

@@ -1,6 +1,7 @@
 """What `bench` does, from overrides to the last line on the screen."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from bench.cli_run import (
     results_to,
 )
 from bench.commandline import cancel_on_signals, config_dirs
-from bench.config import Config
+from bench.config import Config, read_overrides
 from bench.digest import digest_json
 from bench.disk import write_whole
 from bench.errors import RunError
@@ -34,6 +35,7 @@ from bench.project import (
 )
 from bench.results import exit_code, health, render_report
 from bench.skills import required_arms
+from bench.spend import OUT_OF_BUDGET
 from bench.sweep import (
     Ground,
     Plan,
@@ -187,3 +189,6 @@ def _print(
         print_json(summary)
     else:
         print(f"\n{report.read_text('utf-8')}\nreport: {report}", file=results_to(options))
+    if code is ExitCode.BUDGET and not options.quiet:
+        again = shlex.join(["bench", *read_overrides(run.path / "config.json")])
+        print(f"{OUT_OF_BUDGET}\n  {again} budget.…", file=sys.stderr)

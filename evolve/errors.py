@@ -5,13 +5,32 @@ UserError
 ├── CampaignError      a campaign's file or its error budget cannot be relied on
 ├── PromotionError     a promotion cannot be read, recomputed or continued
 └── ApplyError         a promotion is not applied or reverted
+
+MeasurementError
+└── ProposalFailed     a proposing session was paid for nothing
+    └── ProposalStopped  it was stopped by a signal or the deadline
 """
 
-from bench.errors import UserError
+from bench.errors import MeasurementError, UserError
+from bench.exits import ExitCode
 
 
 class ProposalError(UserError):
     """No candidate can be proposed as configured."""
+
+
+class ProposalFailed(MeasurementError):  # noqa: N818 - what became of the session, named as such
+    """A proposing session broke, or left nothing that can be measured; `code` is what the run exits with."""
+
+    code = ExitCode.UNUSABLE
+
+
+class ProposalStopped(ProposalFailed):
+    """A proposing session was stopped, or not begun any more."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class CampaignError(UserError):

@@ -26,6 +26,7 @@ from bench.sweep import (
     shortfalls,
     with_reuse,
 )
+from evolve.desk import Errands, ProposingCost, proposing_cost, sum_at_most
 from evolve.gate import Policy
 from evolve.prospect import Prospect, prospect_lines, prospect_of
 
@@ -39,8 +40,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
     Of the cells, `reusable` have an earlier row; `canaries` of them are measured again all the same. The sessions
     are those that are paid. `misses` counts why the other cells have no such row. Costs are in dollars and of one
     generation, but `cost_at_most`, which the budget allows the whole run; `wall` are the expected seconds of one
-    generation. `warnings` name the limits that it stays within only with luck. Null is unknown, or no limit.
-    `test` is what a policy that tests can show at all, and what it is expected to pay; null of other policies.
+    generation. `warnings` name the limits that it stays within only with luck, `notes` the earlier generations that
+    could not be read; `proposing` says what a proposer that pays sessions does beside them, whose cost nobody knows
+    beforehand. `test` is what a policy that tests can show at all, and what it is
+    expected to pay; null of other policies. Null is unknown, or no limit.
     """
 
     suite: str
@@ -67,6 +70,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     detects: str
     warnings: tuple[str, ...] = ()
     test: Prospect | None = None
+    notes: tuple[str, ...] = ()
+    proposing: str | None = None
 
 
 def make_forecast(
@@ -75,18 +80,22 @@ def make_forecast(
     split: str,
     incumbents: Mapping[str, Skill],
     cancellation: Cancellation,
+    errands: Errands | None = None,
     release_test: int = 1,
 ) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
-    cells come on top. `release_test` counts those of the campaign, with this one. ConfigError when the policy would count no task at all; BudgetExhausted if no overlay could be
-    measured under the budget.
+    cells come on top. ConfigError when the policy would count no task at all; BudgetExhausted if no overlay could be
+    measured under the budget. `errands` is where a proposer pays its sessions, `release_test`
+    counts those of the campaign, with this one.
     """
     config = ground.config
+    proposing = proposing_cost(errands, config.generations)
     selected = tuple(config.arms)
     drafted = seal_plan(ground, selected, 0, _ANY)
     arms = make_arms(ground, selected, incumbents, incumbents, _ANY)
-    plan = with_reuse(ground, drafted, arms, cancellation).plan
-    refuse_unaffordable(ground, _least_cells(plan, config.arms, incumbents))
+    sealed = with_reuse(ground, drafted, arms, cancellation)
+    plan = sealed.plan
+    refuse_unaffordable(ground, _least_cells(plan, config.arms, incumbents), beside=proposing.least)
     planned = [task for task in ground.tasks if task.id in plan.tasks]
     counted = [task for task in planned if split in ("all", task.split)]
     if not counted:
@@ -111,18 +120,29 @@ def make_forecast(
         canaries=plan.counts()["canary"],
         reuse_from=plan.reuse_from,
         misses=dict(plan.misses().most_common()),
-        cost_usd=0.0 if costs.free else costs.usd.expected,
-        cost_low=0.0 if costs.free else costs.usd.low,
-        cost_high=0.0 if costs.free else costs.usd.high,
-        cost_at_most=costs.at_most,
+        cost_usd=_both(costs, costs.usd.expected, proposing),
+        cost_low=_both(costs, costs.usd.low, proposing),
+        cost_high=_both(costs, costs.usd.high, proposing),
+        cost_at_most=sum_at_most(costs.at_most, proposing, config.budget.usd),
         cost=costs.sentence(),
         wall=costs.wall,
         limits=costs.limits,
         reuse=_reuse(plan),
         detects=_detects(policy, counted, repeats) if prospect is None else prospect.words,
-        warnings=_warnings(ground, costs, Amounts(cells=len(plan.paid), sessions=sessions)),
         test=prospect,
+        warnings=_warnings(
+            ground, costs, Amounts(cells=len(plan.paid), sessions=sessions).plus(proposing.least)
+        ),
+        notes=sealed.notes,
+        proposing=proposing.sentence,
     )
+
+
+def _both(costs: Costs, cells: float | None, proposing: ProposingCost) -> float | None:
+    """Dollars of the cells and of proposing, of which nobody knows beforehand what it costs where it costs at all."""
+    if not proposing.free:
+        return None
+    return 0.0 if costs.free else cells
 
 
 def _detects(policy: Policy, counted: Sequence[Task], repeats: int) -> str:
@@ -184,6 +204,7 @@ def forecast_lines(forecast: Forecast) -> Sequence[str]:
             f"{len(forecast.arms)} arms ({', '.join(forecast.arms)}) x {forecast.repeats} repeats; "
             f"generations: {forecast.generations}"
         ),
+        *((f"proposing: {forecast.proposing}",) if forecast.proposing else ()),
         f"cost: {forecast.cost}; reuse: {forecast.reuse}",
         f"time: {_duration(forecast.wall)}",
         *(("limits: " + "; ".join(forecast.limits),) if forecast.limits else ()),

@@ -48,6 +48,7 @@ from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
 from evolve.begun import REPORT, Begun
 from evolve.campaign import Campaign
 from evolve.campaign_chain import Subject
+from evolve.desk import Errands
 from evolve.gate import (
     CampaignState,
     Evidence,
@@ -64,14 +65,14 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
-from evolve.looking import evidence_looks, look_rule, planned_looks
+from evolve.looking import evidence_looks, look_rule, missing_cells, planned_looks
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
-from evolve.words import SENTENCES
+from evolve.words import SENTENCES, topup_advice
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """What one generation came to. `paid` of its cells were measured, for the `reused` ones earlier rows stand; `base`
+    """What one generation came to. `missing` of its cells failed or were stopped: a topup measures them. `paid` of its cells were measured, for the `reused` ones earlier rows stand; `base`
     are the incumbents' skills, `skills` the candidate's; `champion` is its overlay with all those that the incumbents
     hold; `code` is what the command would exit with.
     """
@@ -79,6 +80,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     number: int
     paid: int
     reused: int
+    missing: int
     drift: str | None
     folder: Path
     proposal: Proposal
@@ -101,7 +103,7 @@ class Reigning(Struct, frozen=True):
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
-    failed is measured again. `campaign` is given where the policy spends from one.
+    failed is measured again. `campaign` is given where the policy spends from one, `errands` where proposing is paid.
     """
 
     ground: Ground
@@ -113,6 +115,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     ended: bool = False
     again: int | None = None
     campaign: Campaign | None = None
+    errands: Errands | None = None
 
 
 def run_generation(conditions: Conditions, number: int, proposal: Proposal, reigning: Reigning) -> Generation:
@@ -199,6 +202,15 @@ def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, reign
     )
 
 
+def may_be_topped_up(generation: Generation) -> bool:
+    """Whether a sweep that came to its end lacks evidence for cells that can be measured again."""
+    return (
+        generation.code is ExitCode.VERDICT
+        and generation.verdict.decision == "insufficient_evidence"
+        and generation.missing > 0
+    )
+
+
 def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
     """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
     came = extent(folder, plan)
@@ -206,6 +218,7 @@ def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt
         number=plan.generation,
         paid=came.paid,
         reused=came.reused,
+        missing=len(missing_cells(plan, read_rows(folder / "results.jsonl")[0], came.spared)),
         drift=promotion.evidence.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -244,6 +257,7 @@ def _decide(
         number=plan.generation,
         paid=came.paid,
         reused=came.reused,
+        missing=len(missing_cells(plan, result.rows, came.spared)),
         drift=result.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -388,7 +402,8 @@ def _digests(skills: Mapping[str, Skill]) -> dict[str, str]:
 def _write_report(conditions: Conditions, generation: Generation, plan: Plan, result: SweepResult) -> None:
     """report.md, which people read; the verdict is announced once it is there."""
     verdict = generation.verdict
-    said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons)
+    advice = topup_advice(conditions.run.id, generation.missing) if may_be_topped_up(generation) else None
+    said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons, advice)
     path, spared = generation.folder / REPORT, extent(generation.folder, plan).spared
     report = sweep_report(conditions.ground, plan, result, said, spared)
     write_whole(path, render_report(report).encode())

@@ -1,11 +1,12 @@
 """What a policy that tests decides at the looks of a plan. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
+from bench.arms import Cell, CellKey
 from bench.results import Row
-from bench.sweep import Look, LookRule, Plan, Stopping
+from bench.sweep import Look, LookRule, Plan, Standing, Stopping
 from evolve.gate import Evidence, Policy, Stand, TestingPolicy
 
 _WORDS: Mapping[Stand, str] = {
@@ -71,3 +72,9 @@ def look_rule(
     if not plan.planned_looks or not isinstance(policy, TestingPolicy):
         return None
     return GateLooks(policy, plan, tuple(pairs), evidence)
+
+
+def missing_cells(plan: Plan, rows: Iterable[Row], spared: Collection[CellKey]) -> list[Cell]:
+    """The cells of a plan that have no row that counts for good, although no look spared them."""
+    standing = Standing.of(rows)
+    return [cell for cell in plan.cells if not standing.settled(cell.key) and cell.key not in spared]

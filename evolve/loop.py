@@ -10,8 +10,10 @@ from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.watch import Noted
 from evolve.begun import read_begun
+from evolve.desk import GenerationDesk
+from evolve.errors import ProposalFailed, ProposalStopped
 from evolve.generation import Conditions, Generation, Reigning, resume_generation, run_generation
-from evolve.history import read_history, relevant, skills_digest
+from evolve.history import Judgement, read_history, relevant, skills_digest
 from evolve.promoted import freeze_start, remove_champion, write_champion
 from evolve.propose import Proposer, Setting
 
@@ -45,11 +47,11 @@ def run_generations(
     for number in range(1, generations + 1):
         try:
             generation = _generation(conditions, proposer, number, Reigning(incumbents, champion))
-        except BudgetExhausted as error:
-            if not done:
+        except (BudgetExhausted, ProposalFailed) as error:
+            if not done and not isinstance(error, ProposalStopped):
                 raise
             conditions.watcher.see(Noted(message=str(error)))
-            code = ExitCode.BUDGET
+            code = error.code if isinstance(error, ProposalFailed) else ExitCode.BUDGET
             break
         if generation is None:
             conditions.watcher.see(Noted(message="nothing is left to propose on these skills"))
@@ -78,25 +80,44 @@ def _generation(
         begun = read_begun(conditions.run, number, conditions.ground.config)
         if begun is not None:
             return resume_generation(conditions, begun, reigning, again=number == conditions.again)
-    proposal = proposer.propose(_setting(conditions, reigning.incumbents))
+    proposal = proposer.propose(_setting(conditions, number, reigning.incumbents))
     return None if proposal is None else run_generation(conditions, number, proposal, reigning)
 
 
-def _setting(conditions: Conditions, incumbents: Mapping[str, Skill]) -> Setting:
+def _setting(conditions: Conditions, number: int, incumbents: Mapping[str, Skill]) -> Setting:
     ground = conditions.ground
+    base = skills_digest({name: skill.digest for name, skill in incumbents.items()})
+    judgements = relevant(
+        read_history(ground.root).judgements,
+        agent=ground.agent_name,
+        policy=conditions.policy.name,
+        contained=ground.sandbox.contains,
+    )
     return Setting(
         root=ground.root,
         run=conditions.run.id,
         specs=ground.config.skills,
         incumbents=incumbents,
-        base=skills_digest({name: skill.digest for name, skill in incumbents.items()}),
+        base=base,
         suite=ground.suite.name,
-        judgements=relevant(
-            read_history(ground.root).judgements,
-            agent=ground.agent_name,
-            policy=conditions.policy.name,
-            contained=ground.sandbox.contains,
-        ),
+        judgements=judgements,
+        desk=_desk(conditions, number, base, judgements),
+    )
+
+
+def _desk(
+    conditions: Conditions, number: int, base: str, judgements: tuple[Judgement, ...]
+) -> GenerationDesk | None:
+    if conditions.errands is None:
+        return None
+    return GenerationDesk(
+        conditions.errands,
+        conditions.run,
+        number,
+        base,
+        judgements,
+        conditions.cancellation,
+        conditions.watcher,
     )
 
 

@@ -19,7 +19,6 @@ from bench.project import RunFolder, find_project, find_run, hold_run, read_hold
 from bench.results import read_rows
 from bench.skills import Overlay, read_overlay
 from bench.sweep import (
-    Standing,
     canonical_skills,
     counting_work,
     extent,
@@ -29,8 +28,10 @@ from bench.sweep import (
 )
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
+from evolve.desk import open_errands, was_proposing
 from evolve.gate import load_policy
 from evolve.generation import Conditions
+from evolve.looking import missing_cells
 from evolve.loop import RunResult, run_generations
 from evolve.promoted import START
 from evolve.propose import create_proposer
@@ -95,6 +96,7 @@ def _go_on(
             ended=extent.ended,
             again=extent.again,
             campaign=campaign,
+            errands=open_errands(proposer, ground, config_dirs(options.config_dir)),
         )
         result: RunResult = run_generations(conditions, proposer, canonical, start, extent.generations)
         hold.finish(int(result.code))
@@ -142,9 +144,7 @@ def _missing(run: RunFolder, _config: Config, say: Say) -> _Extent:
             f"  go on with it first: evolve resume {printable(run.id)}"
         )
     plan, _ = read_plan(folder / "plan.json")
-    standing = Standing.of(read_rows(folder / "results.jsonl")[0])
-    spared = extent(folder, plan).spared
-    missing = [cell for cell in plan.cells if not standing.settled(cell.key) and cell.key not in spared]
+    missing = missing_cells(plan, read_rows(folder / "results.jsonl")[0], extent(folder, plan).spared)
     if not missing:
         raise RunError(
             f"{folder} has nothing to top up: all {len(plan.cells)} cells were measured\n"
@@ -163,7 +163,8 @@ def _last_begun(run: RunFolder) -> int:
 def _start(run: RunFolder, config: Config) -> Overlay | None:
     """What the run was built on. RunError for a run that was killed before that was kept for certain."""
     folder = run.path / START
-    if config.proposer is not None and config.proposer.unapplied == "build_on" and not _last_begun(run):
+    begun = _last_begun(run) or was_proposing(run)
+    if config.proposer is not None and config.proposer.unapplied == "build_on" and not begun:
         raise RunError(
             f"run {printable(run.id)} was killed before its first plan was sealed: nothing of it was measured\n"
             "  start a new run with the same words"

@@ -19,8 +19,9 @@ from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
 from evolve.campaign import Campaign
+from evolve.desk import open_errands
 from evolve.errors import PromotionError
-from evolve.forecast import forecast_lines, make_forecast
+from evolve.forecast import Forecast, forecast_lines, make_forecast
 from evolve.gate import Policy, load_policy, spends
 from evolve.generation import Conditions
 from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
@@ -35,20 +36,21 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     """Print the forecast; nothing is proposed, measured or written."""
     loaded = load(options, root, "evolve")
     proposing, promotion = deciding(loaded.config)
-    canonical = canonical_skills(loaded.config, root)
-    _remark(create_proposer(proposing, root), canonical, say)
+    canonical, proposer = canonical_skills(loaded.config, root), create_proposer(proposing, root)
+    _remark(proposer, canonical, say)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
         policy = load_policy(promotion)
+        errands = open_errands(proposer, ground, loaded.folders)
         test = release_test(loaded.config, policy, root)
-        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, test)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands, test)
     if options.json:
         print_json(forecast)
     else:
-        print("\n".join(forecast_lines(forecast)))
+        print("\n".join((*forecast_lines(forecast), *(f"note: {each}" for each in forecast.notes))))
     return ExitCode.VERDICT
 
 
@@ -71,13 +73,14 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         paying_campaign(loaded.config, root, ground.means),
     ):
         announce(loaded, ground, say)
+        errands = open_errands(proposer, ground, loaded.folders)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
         test = release_test(loaded.config, policy, root)
-        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, test)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands, test)
         for line in forecast_lines(forecast):
             say(line)
-        if forecast.cost_high != 0 and not confirmed(loaded.config, forecast.cost, cancellation):
+        if forecast.cost_high != 0 and not confirmed(loaded.config, _whole_cost(forecast), cancellation):
             return ExitCode.INTERRUPTED
         with (
             open_events(options, sys.stderr) as watcher,
@@ -94,6 +97,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
                 watcher=watcher,
                 cancellation=cancellation,
                 campaign=campaign,
+                errands=errands,
             )
             with removed_if_refused(run), counting_work(ground, run):
                 result = run_generations(conditions, proposer, canonical, start, loaded.config.generations)
@@ -101,6 +105,10 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             watcher.see(RunFinished(run=run.id, code=int(result.code)))
     print_result(options, run, result, ground, command_again(options))
     return result.code
+
+
+def _whole_cost(forecast: Forecast) -> str:
+    return f"{forecast.cost}; proposing: {forecast.proposing}" if forecast.proposing else forecast.cost
 
 
 def _remark(proposer: Proposer, loaded: Mapping[str, Skill], say: Say) -> None:

@@ -18,6 +18,7 @@ from bench.watch import Event
 from evolve.apply import apply_schemas
 from evolve.certify import Certificate
 from evolve.cli_reuse import ReuseExplanation
+from evolve.desk import AnswerFile
 from evolve.forecast import Forecast
 from evolve.gate import promotion_schema
 from evolve.replay import Comparison, Replay
@@ -33,6 +34,7 @@ def generated_schemas() -> dict[str, dict[str, Any]]:
         "export-manifest": generated_schema(Manifest, "export-manifest"),
         "event": generated_schema(Event, "event"),
         "forecast": generated_schema(Forecast, "forecast"),
+        "proposing-answer": generated_schema(AnswerFile, "proposing-answer"),
         "plan": generated_schema(Plan, "plan"),
         "promotion": promotion_schema(),
         "reuse-explanation": generated_schema(ReuseExplanation, "reuse-explanation"),

@@ -7,12 +7,13 @@ from msgspec import Struct
 
 from bench.exits import ExitCode
 from bench.results import percent_saved
+from bench.spend import OUT_OF_BUDGET
 from evolve.apply import command_line
 from evolve.gate import Decision, PairVerdict, TaskVerdict, Verdict, only_searches
-from evolve.generation import Generation
+from evolve.generation import Generation, may_be_topped_up
 from evolve.history import Judgement
 from evolve.loop import RunResult
-from evolve.words import SENTENCES
+from evolve.words import SENTENCES, topup_advice
 
 MOST_ROWS = 40
 MOST_REASONS = 15
@@ -108,11 +109,15 @@ def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: boo
             f"promoted overlay: {result.champion}",
             f"next: read the reports, then take it over: {command_line(folder.name, root, Path.cwd())}",
         ]
+    elif result.generations and may_be_topped_up(result.generations[-1]):
+        lines += [f"next: {topup_advice(folder.name, result.generations[-1].missing)}"]
+    elif result.generations and result.code is ExitCode.BUDGET:
+        lines += [OUT_OF_BUDGET, f"  {again} budget.…"]
     elif result.generations and result.code is ExitCode.VERDICT:
         lines += [f"next: {again}   (tries the next idea, if there is one)"]
-    elif result.generations:
+    elif result.generations or result.code is not ExitCode.VERDICT:
         lines += [f"next: evolve resume {folder.name}   (goes on where it stopped; nothing is paid twice)"]
-    elif not result.generations:
+    else:
         lines += ["nothing was measured: add an idea to the queue, or give one of yours: proposer=manual"]
     return lines
 

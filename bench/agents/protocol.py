@@ -53,7 +53,8 @@ class SessionCommand(Struct, frozen=True, kw_only=True):
     """How to start the agent for one session: everything but the working copy and limits.
 
     `home` holds the files that its home has when it starts, by their paths in it; `stop` is the signal that makes it
-    end and still report what it used. Its PATH begins with the folders of `search`.
+    end and still report what it used. Its PATH begins with the folders of `search`. The gateway gives it no more than
+    `turns` answers: for programs that cannot limit themselves.
     """
 
     argv: tuple[str, ...]
@@ -63,6 +64,7 @@ class SessionCommand(Struct, frozen=True, kw_only=True):
     home: Mapping[str, bytes] = {}
     stop: signal.Signals = signal.SIGTERM
     search: tuple[str, ...] = ()
+    turns: int | None = None
 
 
 class StreamParser(Protocol):

@@ -5,27 +5,34 @@ from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded,
 from bench.arms.line import ModelAccess
 from bench.arms.live import LiveFiles, Shown
 from bench.arms.looking import Look
-from bench.arms.model import Cell, Turn
+from bench.arms.model import LARGEST_ARTIFACT, Cell, Session, Turn
+from bench.arms.outside import OUTPUT, Crew, Errand, run_outside
 from bench.arms.places import Place
 from bench.arms.provenance import NOT_BUILT, identity, provenance
+from bench.arms.remembering import use_of
 from bench.arms.session import check_place, confined_environment, dependency_mounts, limits_of
 from bench.arms.tools import check_tools, derived_assets
 from bench.arms.workbench import Arm, SessionMemory, TemplateSource, Workbench
 
 __all__ = [
     "CHECK_OUTPUT",
+    "LARGEST_ARTIFACT",
     "NOT_BUILT",
+    "OUTPUT",
     "STOP_CAUSES",
     "Arm",
     "Cell",
     "CellEnded",
     "CellKey",
+    "Crew",
     "Entry",
+    "Errand",
     "Journal",
     "LiveFiles",
     "Look",
     "ModelAccess",
     "Place",
+    "Session",
     "SessionEnded",
     "SessionMemory",
     "Shown",
@@ -43,5 +50,7 @@ __all__ = [
     "open_journal",
     "provenance",
     "read_sessions",
+    "run_outside",
     "same_measurement",
+    "use_of",
 ]

@@ -71,10 +71,16 @@ class Owner(Struct, frozen=True, kw_only=True):
 class Line:
     """The line of one session. `measured` once it is closed."""
 
-    def __init__(self, access: ModelAccess, owner: Owner, way: Way, purse: Allowance) -> None:
-        self._access, self._owner, self._purse = access, owner, purse
+    def __init__(
+        self, access: ModelAccess, owner: Owner, cell: GatewayCell, way: Way, purse: Allowance
+    ) -> None:
+        self._access, self._owner, self._cell, self._purse = access, owner, cell, purse
         self.way = way
         self.traffic = CellTraffic(records=())
+
+    def limit(self, turns: int) -> None:
+        """Let the session have so many answers and no more; called before it starts."""
+        self._cell.begin(self._owner.session, self._purse, turns)
 
     def measured(self, session: Session) -> tuple[Session, bytes]:
         """The session with what the gateway measured of it, and the log of its requests."""
@@ -117,7 +123,7 @@ def open_line(
     purse = Allowance(_limits(access.rates, ceiling))
     try:
         cell.begin(owner.session, purse)
-        line = Line(access, owner, way_to(cell, layout), purse)
+        line = Line(access, owner, cell, way_to(cell, layout), purse)
         yield line
     finally:
         traffic = _closed(cell, folder)

@@ -174,7 +174,7 @@ def _drive(
         return run_session(bench, arm, task, place, named, grant, cancellation), None
     owner = Owner(cell=record.cell.name, task=task.id, session=named[0])
     with open_line(bench.model, owner, place.folder, place.layout, allowance.ceiling) as line:
-        grant = Grant(seconds=allowance.seconds, way=line.way)
+        grant = Grant(seconds=allowance.seconds, way=line.way, limit=line.limit)
         ran = run_session(bench, arm, task, place, named, grant, cancellation)
     return line.measured(ran)
 

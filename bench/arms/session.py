@@ -4,7 +4,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -48,10 +48,13 @@ ARTIFACT_NAMES = {"review": "review.json", "plan": "plan.md", "work": "notes.md"
 
 
 class Grant(Struct, frozen=True, kw_only=True):
-    """What a session gets: the seconds that it may take, and the way to its model, if it calls one."""
+    """What a session gets: the seconds that it may take, and the way to its model, if it calls one; `limit` tells the
+    gateway how many answers it may have there.
+    """
 
     seconds: float
     way: Way | None = None
+    limit: Callable[[int], None] | None = None
 
     @property
     def prefix(self) -> tuple[str, ...]:
@@ -74,6 +77,8 @@ def run_session(
     opened = bench.environments.open(task.environment)
     request = structs.replace(_request(bench, arm, task, place, session, tools), way=grant.way)
     started = bench.agent.command(request, place.layout)
+    if started.turns is not None and grant.limit is not None:
+        grant.limit(started.turns)
     write_home(place.folder / "home", started.home)
     parser = bench.agent.parser(request)
     argv = (*grant.prefix, *started.argv)

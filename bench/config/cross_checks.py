@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from bench.config.complaint import Complaint
+from bench.config.complaint import Complaint, KeyPath
 from bench.text import did_you_mean
 
 _MUTABLE = re.compile(r"(?:^|[-/@:])(?:latest|auto)$", re.IGNORECASE)
@@ -19,12 +19,12 @@ def arm_complaints(arms: Mapping[str, Any], skills: Mapping[str, Any]) -> Iterat
         yield from _candidate_complaints(name, arm, arms)
 
 
-def model_complaints(model: Mapping[str, Any]) -> Iterator[Complaint]:
+def model_complaints(model: Mapping[str, Any], where: KeyPath = ("model",)) -> Iterator[Complaint]:
     """A complaint on a model id that the provider may move to another model."""
     identity = model["id"]
     if identity and _MUTABLE.search(identity):
         yield Complaint(
-            ("model", "id"),
+            (*where, "id"),
             f"{identity!r} may mean another model tomorrow; give the exact, dated id that the provider lists",
         )
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 Role = Literal["incumbent", "candidate", "comparator", "control"]
 SessionKind = Literal["review", "plan", "work"]
@@ -184,11 +184,16 @@ class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class ProposerConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What proposes a candidate. `unapplied` says what an earlier promotion that nobody applied does."""
+    """What proposes a candidate. `unapplied` says what an earlier promotion that nobody applied does. The agent, model
+    and effort are those of a proposer that pays a session; without them, those that are measured.
+    """
 
     name: str
     queue: str | None
     unapplied: Literal["offer", "build_on", "ignore"]
+    agent: AgentConfig | UnsetType | None = UNSET
+    model: ModelConfig | UnsetType | None = UNSET
+    effort: str | UnsetType | None = UNSET
     options: dict[str, Any] = field(default_factory=dict)
 
 

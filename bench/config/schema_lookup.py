@@ -6,7 +6,7 @@ from typing import Any
 from bench.config.complaint import KeyPath, dotted
 from bench.config.resources import load_schema
 from bench.config.schema_errors import TYPE_NAMES
-from bench.config.validate import EXTENSIONS
+from bench.config.validate import EXTENSIONS, section_at
 from bench.extensions import load_extension
 
 Schema = Mapping[str, Any]
@@ -73,7 +73,8 @@ def _resolved(whole: Schema, schema: Schema) -> Schema:
 def _options_schema(path: KeyPath, values: Mapping[str, Any]) -> Schema | None:
     """The schema of an extension's options, if `path` is where they are."""
     for section, key, group in EXTENSIONS:
-        if path == (section, "options") and values.get(section):
-            schema: Schema = load_extension(group, values[section][key]).options_schema
+        chosen = section_at(section, values) if path == (*section, "options") else None
+        if chosen:
+            schema: Schema = load_extension(group, chosen[key]).options_schema
             return schema
     return None

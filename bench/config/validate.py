@@ -14,12 +14,13 @@ from bench.config.schema_errors import schema_complaints
 from bench.errors import ExtensionError
 from bench.extensions import load_extension
 
-# Section of the configuration, the key of the extension's name in it, and the extensions' group.
-EXTENSIONS = (
-    ("agent", "name", "agents"),
-    ("sandbox", "name", "sandboxes"),
-    ("proposer", "name", "proposers"),
-    ("promotion", "policy", "policies"),
+# Where a section of the configuration is, the key of the extension's name in it, and the extensions' group.
+EXTENSIONS: tuple[tuple[KeyPath, str, str], ...] = (
+    (("agent",), "name", "agents"),
+    (("sandbox",), "name", "sandboxes"),
+    (("proposer",), "name", "proposers"),
+    (("proposer", "agent"), "name", "agents"),
+    (("promotion",), "policy", "policies"),
 )
 
 
@@ -33,6 +34,8 @@ def validate(
         complaints += arm_complaints(values["arms"], values["skills"])
     if "model" not in broken:
         complaints += model_complaints(values["model"])
+    if "proposer" not in broken and values["proposer"] and values["proposer"].get("model"):
+        complaints += model_complaints(values["proposer"]["model"], ("proposer", "model"))
     if not broken & {"budget", "campaign"}:
         complaints += budget_complaints(values["budget"], values["campaign"])
     complaints += _extension_complaints(values, broken)
@@ -54,12 +57,20 @@ def freeze(values: Mapping[str, Any]) -> Config:
 def _extension_complaints(values: Mapping[str, Any], broken: set[str | int]) -> Iterator[Complaint]:
     """Complaints on the extensions' names, and on their options by their own schemas."""
     for section, key, group in EXTENSIONS:
-        chosen = values.get(section)
-        if section in broken or chosen is None:
+        chosen = None if section[0] in broken else section_at(section, values)
+        if chosen is None:
             continue
         try:
             extension = load_extension(group, chosen[key])
         except ExtensionError as error:
-            yield Complaint((section, key), " ".join(str(error).split()))
+            yield Complaint((*section, key), " ".join(str(error).split()))
         else:
-            yield from schema_complaints(extension.options_schema, chosen["options"], (section, "options"))
+            yield from schema_complaints(extension.options_schema, chosen["options"], (*section, "options"))
+
+
+def section_at(path: KeyPath, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The section at `path`; None where nothing is chosen."""
+    here: Mapping[str, Any] | None = values
+    for part in path:
+        here = here.get(str(part)) if here else None
+    return here

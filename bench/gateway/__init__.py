@@ -19,7 +19,7 @@ from bench.gateway.model import (
 )
 from bench.gateway.opening import resolved_key
 from bench.gateway.purse import Hold, Purse, Refused, UnlimitedPurse
-from bench.gateway.script import Script, read_script
+from bench.gateway.script import Script, read_script, said_last
 
 __all__ = [
     "Allowance",
@@ -50,6 +50,7 @@ __all__ = [
     "read_cassettes",
     "read_script",
     "resolved_key",
+    "said_last",
     "sum_tokens",
     "way_to",
 ]

@@ -97,12 +97,14 @@ class GatewayCell:
         self.socket = socket_path
         self.token = f"cell-{secrets.token_hex(16)}"  # worthless: it opens nothing, and nothing looks at it
 
-    def begin(self, session: str, purse: Purse) -> None:
-        """The requests from now on belong to this session, and `purse` pays for them. GatewayBroken if the gateway
-        has ended.
+    def begin(self, session: str, purse: Purse, turns: int | None = None) -> None:
+        """The requests from now on belong to this session, and `purse` pays for them; at most `turns` of them get an
+        answer. GatewayBroken if the gateway has ended.
         """
         self._books.purses[session] = purse
-        self._gateway.order(lambda number: BeginSession(id=number, cell=self._name, session=session))
+        self._gateway.order(
+            lambda number: BeginSession(id=number, cell=self._name, session=session, turns=turns)
+        )
 
     def traffic(self) -> CellTraffic:
         """What was asked for up to now; complete once the cell is closed."""

@@ -29,11 +29,12 @@ class OpenCell(Struct, frozen=True, kw_only=True, tag="open", tag_field="say"):
 
 
 class BeginSession(Struct, frozen=True, kw_only=True, tag="session", tag_field="say"):
-    """The cell's next requests belong to this session."""
+    """The cell's next requests belong to this session, which may ask for so many answers."""
 
     id: int
     cell: str
     session: str
+    turns: int | None = None
 
 
 class CloseCell(Struct, frozen=True, kw_only=True, tag="close", tag_field="say"):
@@ -93,9 +94,13 @@ class Lines:
     """Cuts what arrives into lines."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The lines that are whole now."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        yield from lines
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            yield b"".join((*self._parts, end))
+            self._parts.clear()
+        if rest:
+            self._parts.append(rest)

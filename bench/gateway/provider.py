@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
 import h11
@@ -98,24 +98,28 @@ class Provider:
         self._context = ssl.create_default_context() if self._secure else None
         self._free: list[_Connection] = []
 
+    def ask(self, asked: Asked) -> AbstractAsyncContextManager[Answer]:
+        """Send the request as it came, with the real key, once the block is entered."""
+        request = h11.Request(method="POST", target=self._target(asked), headers=self._headers_on(asked))
+        return self._answer(request, asked.body)
+
+    async def close(self) -> None:
+        """Close the idle connections."""
+        while self._free:
+            self._free.pop().close()
+
     @asynccontextmanager
-    async def ask(self, asked: Asked) -> AsyncIterator[Answer]:
-        """Send the request as it came, with the real key."""
+    async def _answer(self, request: h11.Request, body: bytes) -> AsyncIterator[Answer]:
         connection = await self._connect()
         whole = False
         try:
-            head = await self._send(connection, asked)
+            head = await self._send(connection, request, body)
             headers = self._headers_back(head)
             chunks = masked(self._chunks(connection), KeyMask(self._key))
             yield Answer(head.status_code, headers, chunks)
             whole = connection.http.our_state is h11.DONE and connection.http.their_state is h11.DONE
         finally:
             self._release(connection, whole=whole)
-
-    async def close(self) -> None:
-        """Close the idle connections."""
-        while self._free:
-            self._free.pop().close()
 
     async def _connect(self) -> _Connection:
         now = asyncio.get_running_loop().time()
@@ -133,11 +137,10 @@ class Provider:
             ) from error
         return _Connection(reader, writer)
 
-    async def _send(self, connection: _Connection, asked: Asked) -> h11.Response:
+    async def _send(self, connection: _Connection, request: h11.Request, body: bytes) -> h11.Response:
         """Send, and wait for the head of the answer."""
-        request = h11.Request(method="POST", target=self._target(asked), headers=self._headers_on(asked))
         try:
-            await connection.send(request, h11.Data(data=asked.body), h11.EndOfMessage())
+            await connection.send(request, h11.Data(data=body), h11.EndOfMessage())
             while not isinstance(event := await connection.event(self._config.idle_seconds), h11.Response):
                 pass  # 100 Continue and its like
         except (OSError, TimeoutError, h11.ProtocolError) as error:

@@ -136,6 +136,11 @@ def situation_text(request: dict[str, Any]) -> tuple[str, str]:
     return "\n".join(_texts(request)), "\n".join(_texts(last))
 
 
+def said_last(request: dict[str, Any]) -> str:
+    """What a request ends with, for people: the longest line of its last message, which is mostly a tool's answer."""
+    return max(situation_text(request)[1].splitlines(), key=len, default="")
+
+
 class Prompter:
     """Finds the reply for a request, and counts how often each was given in each cell."""
 

@@ -6,12 +6,13 @@ sends SIGTERM. The pipe has a thread of its own, for the case that the event loo
 
 import asyncio
 import ctypes
+import gc
 import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from bench.gateway.control import (
     FromGateway,
     FromRun,
     Granted,
+    Lines,
     OpenCell,
     Recorded,
     Reserve,
@@ -45,19 +47,19 @@ from bench.gateway.transaction import CellState, Desk
 from bench.gateway.upstream import Upstream
 from bench.redaction import Redactor
 
-_LONGEST_ORDER = 256 * 1024 * 1024  # a script comes as one line
 _LAST_GRACE = 3.0
 _PR_SET_PDEATHSIG = 1
 _SWITCH_SECONDS = 0.0002
+_COLLECTED_AFTER = 20_000  # objects
 
 
 class RunLine:
     """The line to the run: asks for money, reports records."""
 
-    def __init__(self, writer: asyncio.StreamWriter, redactor: Redactor) -> None:
+    def __init__(self, writer: asyncio.WriteTransport, redactor: Redactor) -> None:
         self._writer, self._redactor = writer, redactor
         self._unsent = b""
-        self._asked: dict[int, asyncio.Future[str | None]] = {}
+        self._asked: dict[int, asyncio.Future[int | Refused]] = {}
         self._holds = 0
 
     def say(self, message: FromGateway) -> None:
@@ -65,15 +67,13 @@ class RunLine:
         self._writer.write(self._unsent + line_of(message))
         self._unsent = b""
 
-    async def reserve(self, cell: str, session: str, ceiling: Ceiling) -> int | Refused:
-        """Ask for a ceiling. One that is granted after the request was given up is returned at once."""
+    def reserve(self, cell: str, session: str, ceiling: Ceiling) -> asyncio.Future[int | Refused]:
+        """Ask for a ceiling, at once. One that is granted after the answer was cancelled is returned at once."""
         self._holds += 1
-        hold = self._holds
-        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._asked[hold] = answer
-        self.say(Reserve(hold=hold, cell=cell, session=session, ceiling=ceiling))
-        reason = await answer
-        return hold if reason is None else Refused(reason)
+        answer: asyncio.Future[int | Refused] = asyncio.get_running_loop().create_future()
+        self._asked[self._holds] = answer
+        self.say(Reserve(hold=self._holds, cell=cell, session=session, ceiling=ceiling))
+        return answer
 
     def settle(self, hold: int, usage: TokenUsage | None) -> None:
         """Report what a hold is charged. It goes with the next message, before any other question: its request's
@@ -85,7 +85,7 @@ class RunLine:
         """The run's answer to a question."""
         asked = self._asked.pop(answer.hold, None)
         if asked is not None and not asked.done():
-            asked.set_result(answer.refused)
+            asked.set_result(answer.hold if answer.refused is None else Refused(answer.refused))
         elif answer.refused is None:
             self.say(Settle(hold=answer.hold, usage=NOTHING_USED))
 
@@ -117,16 +117,14 @@ class GatewayServer:
     async def obey(self, order: FromRun) -> None:
         """Carry out one order, and say that it is done."""
         match order:
-            case Granted():
-                self._line.granted(order)
             case OpenCell():
                 await self._answered(order.id, self._open(order))
             case BeginSession():
                 await self._answered(order.id, self._begin_session(order))
             case CloseCell():
                 await self._answered(order.id, self._close(order.cell))
-            case Begin():
-                raise TypeError("the gateway has begun")
+            case Begin() | Granted():
+                raise TypeError("this is no order to a gateway that has begun")
 
     async def close(self) -> None:
         """Remove every socket, end every request, finish the cassettes."""
@@ -149,7 +147,7 @@ class GatewayServer:
         cell = self._cells.get(order.cell)
         if cell is None:
             raise OSError(f"cell {order.cell!r} is not open")
-        cell.state.begin(order.session)
+        cell.state.begin(order.session, order.turns)
 
     async def _open(self, order: OpenCell) -> None:
         state = CellState(order.cell, order.task)
@@ -187,39 +185,76 @@ def _throttle(begin: Begin) -> Throttle:
 
 async def serve(control: int) -> None:
     """Obey until the run is gone."""
+    loop = asyncio.get_running_loop()
     stream = socket.socket(fileno=control)
-    reader, writer = await asyncio.open_connection(sock=stream, limit=_LONGEST_ORDER)
-    begin = msgspec.json.decode(await reader.readline(), type=Begin)
+    stream.setblocking(False)
+    orders = Orders()
+    transport, _ = await loop.create_connection(lambda: orders, sock=stream)
+    begin = await orders.next()
+    if not isinstance(begin, Begin):
+        return  # the run is gone already
     redactor = Redactor(begin.secrets)
-    line = RunLine(writer, redactor)
+    line = RunLine(transport, redactor)
     try:
         server = GatewayServer(begin, line, redactor)
     except IncumbentError as error:
         line.say(Done(id=0, error=str(error)))
-        await writer.drain()
+        transport.close()  # when that is said
+        await orders.next()
         return
     recording = asyncio.ensure_future(server.recorder.run())
+    orders.grants = line.granted
     line.say(Done(id=0))
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, reader.feed_eof)
+    loop.add_signal_handler(signal.SIGTERM, orders.end)
     try:
-        await _obey_all(server, reader)
+        await _obey_all(server, orders)
     finally:
         await server.close()
         recording.cancel()
 
 
-async def _obey_all(server: GatewayServer, reader: asyncio.StreamReader) -> None:
-    """Orders are carried out side by side: closing a cell may take a moment, and grants must not wait for it."""
-    decoder = msgspec.json.Decoder(FromRun)
-    orders: set[asyncio.Task[None]] = set()
-    while line := await reader.readline():
-        order = decoder.decode(line)
-        if isinstance(order, Granted):
-            await server.obey(order)
-            continue
+class Orders(asyncio.Protocol):
+    """What the run says. Grants are heard the moment they arrive, as requests wait for them; the rest in turn."""
+
+    def __init__(self) -> None:
+        self.grants: Callable[[Granted], None] | None = None
+        self._decoder, self._lines = msgspec.json.Decoder(FromRun), Lines()
+        self._waiting: asyncio.Queue[FromRun | None] = asyncio.Queue()
+
+    def data_received(self, data: bytes) -> None:
+        """Take the next bytes."""
+        for line in self._lines.feed(data):
+            order = self._decoder.decode(line)
+            if isinstance(order, Granted) and self.grants is not None:
+                self.grants(order)
+            else:
+                self._waiting.put_nowait(order)
+
+    def eof_received(self) -> bool:
+        """The run has no more orders, and still listens."""
+        self.end()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - however it ended
+        """The run is gone."""
+        self.end()
+
+    def end(self) -> None:
+        """Take no more orders after those that wait."""
+        self._waiting.put_nowait(None)
+
+    async def next(self) -> FromRun | None:
+        """The next order; None when there are no more."""
+        return await self._waiting.get()
+
+
+async def _obey_all(server: GatewayServer, orders: Orders) -> None:
+    """Orders are carried out side by side: closing a cell may take a moment."""
+    under_way: set[asyncio.Task[None]] = set()
+    while (order := await orders.next()) is not None:
         task = asyncio.ensure_future(server.obey(order))
-        orders.add(task)
-        task.add_done_callback(orders.discard)
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
 
 
 def _die_with_parent(liveness: int) -> None:
@@ -240,6 +275,9 @@ def main(arguments: list[str]) -> int:
     os.umask(0o077)
     # cassettes are written by a thread, whose work must not hold requests up
     sys.setswitchinterval(_SWITCH_SECONDS)
+    # nor must the collector, which has nothing to find in the modules, nor in the requests' own values
+    gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides what an interrupt means
     control, liveness = map(int, arguments)
     _die_with_parent(liveness)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from msgspec import Struct, structs
@@ -42,8 +43,10 @@ _NOT_TO_BE_TRUSTED: frozenset[Cause | None] = frozenset(
 class Treasury(Protocol):
     """Asks the run for money. A hold is a number."""
 
-    async def reserve(self, cell: str, session: str, ceiling: Ceiling) -> int | Refused:
-        """Hold a ceiling back, or refuse."""
+    def reserve(self, cell: str, session: str, ceiling: Ceiling) -> asyncio.Future[int | Refused]:
+        """Ask at once for a ceiling to be held back, or refused. One that is granted to a cancelled future is
+        returned by itself.
+        """
         ...
 
     def settle(self, hold: int, usage: TokenUsage | None) -> None:
@@ -72,13 +75,16 @@ class CellState:
         self.requests = 0
         self.distrusted = 0
         self._turn = 0
+        self._turns: int | None = None
 
-    def begin(self, session: str) -> None:
-        """Count the turns of another session, and trust it anew."""
-        self.session, self._turn, self.distrusted = session, 0, 0
+    def begin(self, session: str, turns: int | None) -> None:
+        """Count the turns of another session, at most so many, and trust it anew."""
+        self.session, self._turn, self._turns, self.distrusted = session, 0, turns, 0
 
     def next_turn(self) -> int:
-        """The number of a generating request within its session."""
+        """The number of a generating request within its session; RequestRefused if it may have no more."""
+        if self._turns is not None and self._turn >= self._turns:
+            raise RequestRefused("too-many-requests", f"the session may ask its model {self._turns} times")
         self._turn += 1
         return self._turn - 1
 
@@ -207,15 +213,29 @@ class Transaction:
     async def _forward(self, asked: Asked, ceiling: Ceiling | None) -> None:
         """Wait for a place, hold the ceiling, pass the request on and its answer back."""
         await self._wait_for_place()
-        if ceiling is not None:
-            held = await self._desk.treasury.reserve(self._cell.name, self._record.session, ceiling)
-            if isinstance(held, Refused):
-                raise RequestRefused("budget", held.reason)
-            self._hold = held
+        prepared = self._desk.upstream.ask(asked) if ceiling is None else await self._paid(asked, ceiling)
         self._tape = self._desk.recorder.tape(asked, self._record.seq)
         self._sent = True
-        async with self._desk.upstream.ask(asked) as answer:
+        async with prepared as answer:
             await self._pass_back(asked, answer, ceiling)
+
+    async def _paid(self, asked: Asked, ceiling: Ceiling) -> AbstractAsyncContextManager[Answer]:
+        """The request, prepared while the run decides on its ceiling; RequestRefused if that is not held."""
+        granted = self._desk.treasury.reserve(self._cell.name, self._record.session, ceiling)
+        granted.add_done_callback(self._keep_hold)
+        try:
+            prepared = self._desk.upstream.ask(asked)
+            held = await granted
+        finally:
+            granted.cancel()
+        if isinstance(held, Refused):
+            raise RequestRefused("budget", held.reason)
+        return prepared
+
+    def _keep_hold(self, granted: asyncio.Future[int | Refused]) -> None:
+        """Keep a hold the moment it is granted: its request may end before it hears of it."""
+        held = None if granted.cancelled() else granted.result()
+        self._hold = held if isinstance(held, int) else None
 
     async def _wait_for_place(self) -> None:
         wait = self._desk.throttle.take(self._desk.limits.longest_wait)
@@ -237,13 +257,15 @@ class Transaction:
         await self._connection.respond(answer.status, answer.headers)
         beginning = b""
         async for chunk in answer.chunks:
-            self._reader.feed(chunk)
+            # first on, then read; and read before anything waits, so that a client that leaves takes nothing with it
+            self._connection.put(chunk)
             self._last_byte = self._elapsed()
+            self._reader.feed(chunk)
             if self._tape is not None:
                 self._tape.add(chunk)
             if answer.status >= FIRST_ERROR and len(beginning) < _SHOWN_ERROR:
                 beginning += chunk
-            await self._connection.write(chunk)
+            await self._connection.drain()
             self._written += len(chunk)
         self._finish_books(asked, answer, ceiling, beginning[:_SHOWN_ERROR].decode("utf-8", "replace"))
         await self._connection.finish()

@@ -127,7 +127,16 @@ class ServerConnection:
 
     async def write(self, data: bytes) -> None:
         """Send a part of the answer's body, and wait while the client is slow."""
-        await self._put(self._http.send(h11.Data(data=data)) or b"")
+        self.put(data)
+        await self.drain()
+
+    def put(self, data: bytes) -> None:
+        """Send a part of the answer's body at once; `drain` waits while the client is slow."""
+        self._write(self._http.send(h11.Data(data=data)) or b"")
+
+    async def drain(self) -> None:
+        """Wait while the client is slow."""
+        await self._writer.drain()
 
     async def finish(self) -> None:
         """End the answer."""
@@ -193,10 +202,13 @@ class ServerConnection:
         self._http.receive_data(data)
 
     async def _put(self, data: bytes) -> None:
+        self._write(data)
+        await self._writer.drain()
+
+    def _write(self, data: bytes) -> None:
         data, self._head = self._head + data, b""
         if data:
             self._writer.write(data)
-            await self._writer.drain()
 
     def _received(self, watch: "asyncio.Future[bytes]") -> bool:
         """Keep what a client sent ahead; False if it left."""

@@ -20,10 +20,11 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 class ReportVerdict(Struct, frozen=True):
-    """What was decided, in one sentence, and why."""
+    """What was decided, in one sentence, why, and what can be done about it."""
 
     sentence: str
     reasons: tuple[str, ...]
+    advice: str | None = None
 
 
 class SpendLine(Struct, frozen=True, kw_only=True):
@@ -140,6 +141,7 @@ def _head(report: Report) -> Iterator[str]:
     if report.verdict:
         yield from ("", f"**{prose(report.verdict.sentence)}**", "")
         yield from (f"* {prose(reason)}" for reason in report.verdict.reasons)
+        yield from ("", prose(report.verdict.advice)) if report.verdict.advice else ()
     if report.stopped:
         yield ""
         yield f"The sweep did not complete ({code(report.stopped)}): the numbers below are partial."

@@ -1,6 +1,6 @@
 """What sessions may cost and did cost: prices, limits, the journal of both, and what to expect."""
 
-from bench.spend.account import Account
+from bench.spend.account import OUT_OF_BUDGET, Account
 from bench.spend.campaign import (
     RunSpend,
     campaign_runs,
@@ -17,6 +17,7 @@ from bench.spend.journal import JOURNAL, Journal, read_journal
 from bench.spend.ledger import ArmSpend, Caps, Ledger, Limit, Refused, limits_of, replay
 from bench.spend.model import (
     NOTHING,
+    PROPOSER,
     Amounts,
     Entry,
     Opened,
@@ -51,6 +52,8 @@ __all__ = [
     "LEAST_FREE",
     "LEAST_PAID",
     "NOTHING",
+    "OUT_OF_BUDGET",
+    "PROPOSER",
     "WORKED",
     "Account",
     "Allowance",

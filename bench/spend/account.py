@@ -4,8 +4,11 @@ from msgspec import Struct
 
 from bench.results import ReportSpend, SpendLine
 from bench.spend.ledger import ArmSpend, Ledger, Limit
-from bench.spend.model import dollars, shown
+from bench.spend.model import PROPOSER, dollars, shown
 from bench.spend.terms import Terms
+
+# a budget is part of a run's configuration, which resume does not change
+OUT_OF_BUDGET = "its budget is used up; next: run it again with a higher limit (what was measured is reused):"
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -42,7 +45,7 @@ def account_of(ledger: Ledger, terms: Terms, prices: str) -> Account:
         limits={limit.key: _used(ledger, limit) for limit in ledger.limits},
         unknown=ledger.unknown.get("usd", 0),
         prices=prices,
-        calls_model=terms.calls_model,
+        calls_model=terms.calls_model or PROPOSER in ledger.arms,
         priced=terms.price is not None,
     )
 

@@ -93,7 +93,7 @@ class Ledger:
 
     def reserve(self, session: SessionName, ceiling: Amounts) -> Reserved | Refused:
         """The reservation of one session with this ceiling, or the limit that it does not fit under."""
-        new = 0 if session.cell in self._cells else 1
+        new = 1 if session.in_cell and session.cell not in self._cells else 0
         asked = structs.replace(ceiling, sessions=1, cells=new)
         refusals = [refused for limit in self.limits if (refused := self._refused(limit, asked))]
         if refusals:

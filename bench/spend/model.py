@@ -11,6 +11,9 @@ from bench.results import StopCause
 PICODOLLARS = 10**12
 SCHEMA_VERSION = 1
 
+# the arm of sessions that belong to no cell: those that write a proposal; no arm can be named so
+PROPOSER = "(proposer)"
+
 Unit = Literal["usd", "cells", "sessions", "tokens"]
 Basis = Literal["none", "declared", "agent", "gateway", "prices", "unpriced", "ceiling", "unknown"]
 
@@ -63,6 +66,11 @@ class SessionName(Struct, frozen=True, kw_only=True):
     def cell(self) -> tuple[int, str, str, int]:
         """The cell, whatever the attempt."""
         return (self.generation, self.task, self.arm, self.repeat)
+
+    @property
+    def in_cell(self) -> bool:
+        """Whether it belongs to a cell at all."""
+        return self.arm != PROPOSER
 
 
 class Opened(Struct, frozen=True, kw_only=True, tag="opened", tag_field="entry"):

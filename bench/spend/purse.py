@@ -190,6 +190,8 @@ class Spending:
 
 
 def _named(session: SessionName) -> str:
+    if not session.in_cell:
+        return f"session {session.session} of generation {session.generation}"
     return f"session {session.session} of {session.task}/{session.arm}/{session.repeat}"
 
 

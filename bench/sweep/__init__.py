@@ -5,6 +5,7 @@ from bench.sweep.again import Measured, arms_again, differences, find_cell, open
 from bench.sweep.bases import refuse_solved
 from bench.sweep.breaker import Breaker
 from bench.sweep.costs import Costs, expect_costs
+from bench.sweep.errand import Assignment, Messenger, open_messenger, run_errand
 from bench.sweep.generation_files import judge_canaries, read_drift, read_reused, read_sealed, write_sealed
 from bench.sweep.ground import (
     CASSETTES,
@@ -43,6 +44,7 @@ from bench.sweep.sweep import SweepResult, run_sweep
 
 __all__ = [
     "CASSETTES",
+    "Assignment",
     "Breaker",
     "Costs",
     "Declared",
@@ -52,6 +54,7 @@ __all__ = [
     "LookRule",
     "Means",
     "Measured",
+    "Messenger",
     "Plan",
     "Proposed",
     "Sealed",
@@ -73,6 +76,7 @@ __all__ = [
     "measure_plan",
     "open_ground",
     "open_measured",
+    "open_messenger",
     "open_scratch",
     "open_workbench",
     "paying_campaign",
@@ -85,6 +89,7 @@ __all__ = [
     "refuse_solved",
     "refuse_unaffordable",
     "refuse_unfinishable",
+    "run_errand",
     "run_ordered",
     "run_sweep",
     "seal_plan",

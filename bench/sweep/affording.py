@@ -29,7 +29,8 @@ from bench.sweep.ground import Ground
 from bench.sweep.looks import extent
 from bench.sweep.model import Plan
 
-_ADVICE = "measure fewer tasks (tasks.id=…) or fewer repeats, or raise"
+_FEWER = "measure fewer tasks (tasks.id=…) or fewer repeats, or "
+_BEGUN = "a run keeps its limits: start a new one, where what this one measured is reused, and there "
 
 
 def least_need(cells: Iterable[Cell], terms: Terms) -> Amounts:
@@ -51,22 +52,25 @@ def shortfalls(need: Amounts, limits: Sequence[Limit], used: Amounts = NOTHING) 
     )
 
 
-def refuse_unaffordable(ground: Ground, cells: Iterable[Cell], run: RunFolder | None = None) -> None:
-    """BudgetExhausted if these cells cannot all be measured under the limits of the run and its campaign, or in the
-    time that is left. `run` is one that has begun.
+def refuse_unaffordable(
+    ground: Ground, cells: Iterable[Cell], run: RunFolder | None = None, beside: Amounts = NOTHING
+) -> None:
+    """BudgetExhausted if these cells, and what is needed `beside` them, cannot all be paid under the limits of the run
+    and its campaign, or in the time that is left. `run` is one that has begun.
     """
-    need = least_need(cells, ground.means.terms)
+    need = least_need(cells, ground.means.terms).plus(beside)
     used = NOTHING if run is None else read_ledger(run.path / JOURNAL).settled
     short = shortfalls(need, limits_now(ground, run), used)
     if short:
-        listed = "\n  ".join((*short[1:], f"{_ADVICE} the limit"))
+        listed = "\n  ".join((*short[1:], f"{_BEGUN if run else _FEWER}raise the limit"))
         raise BudgetExhausted(f"{short[0]}\n  {listed}")
     left = ground.means.ends.left()
     least = LEAST_PAID if ground.means.terms.calls_model else LEAST_FREE
     if need.sessions and session_seconds(ground.config.timeout, left, least, ()) is None:
         raise BudgetExhausted(
             f"the run must end in {left or 0:.1f} seconds, and no session is started with less than "
-            f"{min(least, ground.config.timeout):g}\n  raise budget.wall, or give a later budget.deadline"
+            f"{min(least, ground.config.timeout):g}\n"
+            f"  {_BEGUN if run else ''}raise budget.wall, or give a later budget.deadline"
         )
 
 

@@ -15,6 +15,7 @@ from bench.spend import (
     JOURNAL,
     Ends,
     Journal,
+    Opened,
     PriceTable,
     Reserved,
     Rules,
@@ -78,6 +79,8 @@ def open_spending(
     durable = is_paid(config, means)
     if durable:
         _refuse_forgotten(path, *paid)
+    if means.terms.calls_model:
+        _refuse_other_prices(path, means.prices.digest)
     journal = Journal(path, means.prices.digest, durable=durable)
     rules = Rules(
         terms=means.terms,
@@ -93,12 +96,23 @@ def _refuse_forgotten(path: Path, generation: int, sessions: int) -> None:
     removed, and what was spent would be spent again.
     """
     known = sum(
-        isinstance(entry, Reserved) and entry.session.generation == generation for entry in read_journal(path)
+        isinstance(entry, Reserved) and entry.session.in_cell and entry.session.generation == generation
+        for entry in read_journal(path)
     )
     if known < sessions:
         raise RunError(
             f"{path} holds {known} sessions of generation {generation}, its rows {sessions}: it was cut or removed\n"
             "  restore it from a copy, or start a new run: rows that still hold are reused"
+        )
+
+
+def _refuse_other_prices(path: Path, digest: str) -> None:
+    """RunError if what the run has spent was counted by other prices."""
+    before = next((entry.prices for entry in read_journal(path) if isinstance(entry, Opened)), digest)
+    if before != digest:
+        raise RunError(
+            f"{path} was counted by the prices {before[:12]}, now there are {digest[:12]}: conf/prices/ was changed\n"
+            "  put it back as it was, or start a new run: rows that still hold are reused"
         )
 
 

@@ -6,15 +6,62 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from bench.config import ProposerConfig, SkillSpec
+from bench.config import Config, ProposerConfig, SkillSpec
 from bench.skills import Skill
 from evolve.history import Judgement
+from evolve.propose.evidence import Evidence, Extent
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    """What a proposing session is asked: its prompt, and the files that it finds, the incumbents by canonical path,
+    the evidence by name. `trimmed` says what was left out of that.
+    """
+
+    prompt: str
+    incumbents: Mapping[str, bytes]
+    evidence: Mapping[str, bytes]
+    trimmed: tuple[str, ...]
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a proposing session left: the overlay's files by canonical path, and the case for them. `refused` says why
+    they may not be an overlay, and then there are none; `folder` is where the session can be looked at.
+    """
+
+    files: Mapping[str, str]
+    text: str
+    refused: str | None
+    folder: str
+
+
+class Desk(Protocol):
+    """What a proposer that works by a paid session gets of its run, for one generation."""
+
+    @property
+    def prompt(self) -> str:
+        """The text of the prompt file that the proposer names."""
+        ...
+
+    def recall(self) -> Answer | None:
+        """The answer that an earlier process paid for. RunError if it was given on other skills."""
+        ...
+
+    def evidence(self, extent: Extent) -> Evidence:
+        """Evidence of the training split only, redacted. RunError if what earlier rows name is damaged."""
+        ...
+
+    def ask(self, ask: Ask) -> Answer:
+        """Pay one session; its answer is on the disk before this returns. ProposalFailed if the session broke,
+        BudgetExhausted if the budget does not allow it.
+        """
+        ...
 
 
 class Setting(Struct, frozen=True, kw_only=True):
     """What a proposer may know: the incumbent skills as they now are, and which ideas were judged before.
 
-    It holds no task, no label and no row: a proposer that needs evidence gets the training split's only.
+    It holds no task, no label and no row: a proposer that needs evidence gets the training split's only, from the
+    `desk`; it is null where nothing can be asked of the run.
     """
 
     root: Path
@@ -24,6 +71,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     base: str
     suite: str
     judgements: tuple[Judgement, ...]
+    desk: Desk | None = None
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -49,6 +97,17 @@ class Remarking(Protocol):
 
     def remarks(self, loaded: Collection[str]) -> Iterable[str]:
         """Lines for people, given the names of the skills that the arms load."""
+        ...
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A proposer that pays a session for each proposal. `prompt` names its prompt file."""
+
+    prompt: str
+
+    def sent(self, config: Config) -> Config:
+        """The run's configuration with what its sessions run with instead. ProposalError if they cannot."""
         ...
 
 

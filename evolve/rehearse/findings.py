@@ -5,10 +5,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bench.config import ArmSpec
 from bench.results import Row
 
 # What a rehearsal cannot but come to: nothing is solved, and a review without findings misses them.
 _EXPECTED = frozenset({None, "oracle-failed", "verify-failed", "no-work-produced"})
+# what a session's missing result comes to
+_UNWRITTEN = frozenset({"review-invalid", "plan-missing"})
 # as shells and Python say it
 _NOT_STARTED = (": not found", ": command not found", "can't open file", "No module named")
 _SHOWN = 300
@@ -32,17 +35,38 @@ class Finding(Struct, frozen=True):
     said: str
 
 
-def findings_of(rows: Sequence[Row], printed: Mapping[str, str]) -> list[Finding]:
+def findings_of(
+    rows: Sequence[Row], printed: Mapping[str, str], unwritten: Sequence[Finding] = ()
+) -> list[Finding]:
     """What went wrong in the cells, each thing once however many cells it happened in; `printed` is what the visible
-    checks printed, by task.
+    checks printed, by task. Where a result is known to be `unwritten`, its absence is not told twice.
     """
     found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         kind = _kind(row)
-        if kind is not None:
+        if kind is not None and not (unwritten and kind in _UNWRITTEN):
             found.setdefault((kind, row.outcome.detail), []).append(row)
     cells = [_of_cells(kind, detail, those) for (kind, detail), those in found.items()]
-    return [*cells, *_of_checks(rows, printed)]
+    return [*cells, *unwritten, *_of_checks(rows, printed)]
+
+
+def artifact_findings(
+    rows: Sequence[Row], arms: Mapping[str, ArmSpec], answers: Mapping[tuple[str, str], str]
+) -> list[Finding]:
+    """A fault for every session that was told to write its result and left none, once for each session of an arm;
+    `answers` is what the model was told last, by cell and session.
+    """
+    found: dict[str, Finding] = {}
+    for row in rows:
+        if row.outcome.kind not in _EXPECTED | _UNWRITTEN:
+            continue
+        for name, spec in arms[row.identity.arm].ordered_sessions():
+            about = f"artifact of {row.identity.arm}/{name}"
+            if name in row.sessions and f"{spec.kind}-{name}" not in row.artifacts:
+                said = answers.get(("/".join(map(str, row.key)), name), "nothing")[-_SHOWN:]
+                told = f"the model asked for its {spec.kind} to be written, and none arrived; the agent said: {said}"
+                found.setdefault(about, Finding("fault", about, told))
+    return list(found.values())
 
 
 def effort_finding(effort: str | None, requests: Iterable[Mapping[str, Any]]) -> list[Finding]:

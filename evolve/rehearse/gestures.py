@@ -32,7 +32,9 @@ def _filled(call: Mapping[str, Any], **words: str) -> dict[str, Any]:
     return filled
 
 
-_SHELL_WRITE = {"cmd": "cat > '<path>' <<'END-OF-FILE'\n<content>\nEND-OF-FILE"}
+_SHELL_WRITE = {
+    "cmd": "mkdir -p \"$(dirname '<path>')\"; cat > '<path>' <<'END-OF-FILE'\n<content>\nEND-OF-FILE"
+}
 GESTURES: Mapping[str, Gestures] = {
     "claude_code": Gestures(
         {"name": "Skill", "input": {"skill": "<skill>"}},

@@ -32,6 +32,13 @@ def rehearsal_script(
     return {"schema": "script/1", "replies": [*rules, {"reply": _reply(text="Done.")}]}
 
 
+def proposing_script(gestures: Gestures, files: Mapping[str, str]) -> dict[str, Any]:
+    """A script for a session that writes these files, one after the other."""
+    written = [_reply(tools=[gestures.put(path, content)]) for path, content in files.items()]
+    rules = [{"when": {"turn": turn}, "reply": reply} for turn, reply in enumerate(written)]
+    return {"schema": "script/1", "replies": [*rules, {"reply": _reply(text="Done.")}]}
+
+
 def _replies(
     arm: ArmSpec, spec: SessionSpec, gestures: Gestures, skills: str, output: str
 ) -> Sequence[dict[str, Any]]:

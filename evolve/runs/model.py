@@ -38,10 +38,13 @@ class GenerationState(Struct, frozen=True, kw_only=True):
 
 
 class SpendState(Struct, frozen=True, kw_only=True):
-    """What spend.jsonl says: dollars that sessions used (null if one does not know), and that are still reserved."""
+    """What spend.jsonl says: dollars that sessions used (null if one does not know), and what `open` ones, whose end is
+    not written, may use or have used. A run that is not at work lost these, and counts them at that.
+    """
 
     sessions: int
     spent_usd: float | None
+    open: int
     reserved_usd: float
 
 

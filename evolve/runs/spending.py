@@ -19,5 +19,6 @@ def read_spend(path: Path) -> SpendState | None:
     return SpendState(
         sessions=len(settled),
         spent_usd=sum(known) / _PICODOLLARS if len(known) == len(settled) else None,
+        open=len(open_ones),
         reserved_usd=sum(each.amounts.picodollars for each in open_ones) / _PICODOLLARS,
     )

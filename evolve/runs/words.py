@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 
 from bench.archive import size_text
-from evolve.runs.model import GenerationState, PruneReport, RunList, RunState
+from bench.exits import ExitCode
+from bench.spend import OUT_OF_BUDGET
+from evolve.runs.model import GenerationState, PruneReport, RunList, RunState, SpendState
 
 _HEAD = ("run", "began (UTC)", "command", "suite", "agent", "state", "decisions", "folder", "artifacts")
 _LONGEST = 60
@@ -42,8 +44,7 @@ def show_lines(run: RunState) -> list[str]:
         lines += [f"last: {line}" for line in run.last]
     lines.append(f"on disk: {size_text(run.size)}, and {size_text(run.objects_size)} of artifacts in the store")
     if run.spend is not None:
-        spent = "unknown" if run.spend.spent_usd is None else f"${run.spend.spent_usd:.4f}"
-        lines.append(f"spent: {spent} in {run.spend.sessions} sessions; reserved: ${run.spend.reserved_usd:.4f}")
+        lines.append(_spent(run.spend, running=run.state == "running"))
     return lines + list(_next(run))
 
 
@@ -85,8 +86,18 @@ def _generation_lines(state: GenerationState) -> list[str]:
     return lines + ([f"  decision: {state.decision}"] if state.decision else [])
 
 
+def _spent(spend: SpendState, *, running: bool) -> str:
+    """All that was paid, also for attempts that have no row."""
+    known = "unknown" if spend.spent_usd is None else f"${spend.spent_usd:.4f}"
+    line = f"spent in all: {known} in {spend.sessions} sessions"
+    if not spend.open:
+        return line
+    open_ones = f"${spend.reserved_usd:.4f} {'is reserved for' if running else 'at the most was lost with'}"
+    return f"{line}; {open_ones} {spend.open} more{'' if running else ', which nobody saw the end of'}"
+
+
 def _cost(state: GenerationState) -> str:
-    return "" if not state.cost_usd else f"${state.cost_usd:.4f}"
+    return "" if not state.cost_usd else f"its rows cost ${state.cost_usd:.4f}"
 
 
 def _next(run: RunState) -> Iterator[str]:
@@ -94,6 +105,9 @@ def _next(run: RunState) -> Iterator[str]:
         yield f"next: evolve runs show {run.run} --follow"
     elif run.unapplied and run.state == "finished":
         yield f"next: evolve apply {run.run}"
+    elif run.state == "interrupted" and run.holder is not None and run.holder.code == ExitCode.BUDGET:
+        yield OUT_OF_BUDGET
+        yield f"  {' '.join((run.command or 'evolve', *run.overrides))} budget.…"
     elif run.state == "interrupted" and run.command is not None and run.generations:
         yield f"next: {run.command} resume {run.run}"
 

@@ -50,7 +50,7 @@ def _campaign(prepared: Path, folder: Path, way: str, generations: int) -> Itera
     shutil.copytree(prepared, folder)
     for number in range(1, generations + 1):
         done = _generation(folder, number, WAYS[way][0])
-        sessions = _sessions(Path(done["folder"]) / "gen-1")
+        sessions = _sessions(Path(done["folder"]))
         print(
             f"{way}: generation {number}: {done['decision']}, {sessions} sessions",
             file=sys.stderr,
@@ -80,13 +80,10 @@ def _generation(folder: Path, number: int, reuse: Sequence[str]) -> Any:
     return json.loads(_said([EVOLVE, "--json", *overrides], folder))
 
 
-def _sessions(generation: Path) -> int:
-    """The sessions behind the fresh rows: one each, and one more for each cell that is measured twice."""
-    plan = json.loads((generation / "plan.json").read_bytes())
-    twice = {(cell["task"], cell["arm"], cell["repeat"]) for cell in plan["cells"] if cell["twice"]}
-    rows = [json.loads(line) for line in (generation / "results.jsonl").read_bytes().splitlines()]
-    fresh = [row["identity"] for row in rows if row["reuse"] is None]
-    return sum(1 + ((one["task"], one["arm"], one["repeat"]) in twice) for one in fresh)
+def _sessions(run: Path) -> int:
+    """The sessions that were settled, by the run's own journal of spending."""
+    entries = [json.loads(line) for line in (run / "spend.jsonl").read_bytes().splitlines()]
+    return sum(entry["entry"] == "settled" for entry in entries)
 
 
 def _table(paid: Mapping[str, Sequence[tuple[int, int]]], generations: int) -> int:

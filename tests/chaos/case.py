@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.exits import ExitCode
 from tests.chaos.chaos_project import ChaosProject
 from tests.chaos.remains import Key, Remains, left_behind, verdict
 
@@ -119,6 +120,40 @@ def faults(case: Case, points: Sequence[Point], expected: Undisturbed) -> Iterat
     if not (project.run / "gen-1" / "report.md").exists():
         yield "no report"
     yield from left_behind(project.folder, project.scratch, case.temporary)
+
+
+def stop_faults(case: Case, point: Point, expected: Undisturbed) -> Iterator[str]:
+    """What is wrong with a run that is stopped by a signal at this point, and then goes on to its end."""
+    done = case.evolve(point, *case.project.words)
+    case.kills.append(point)
+    if done.returncode not in (ExitCode.INTERRUPTED, ExitCode.VERDICT) or "Traceback" in done.stderr:
+        yield f"stopped at {point} by {point.signal}: {done.returncode} {done.stderr[-2000:]}"
+        return
+    yield from going_on_faults(case, expected)
+
+
+def going_on_faults(case: Case, expected: Undisturbed) -> Iterator[str]:
+    """What is wrong where a run that came to a stop goes on: a session that ended is paid again, a row is lost or
+    there twice, another decision, something left behind.
+    """
+    project, before = case.project, Remains.of(case.project.begun())
+    done = case.begin_or_go_on(NEVER)
+    if done.returncode != 0:
+        yield f"it did not go on: {done.returncode} {done.stderr[-3000:]}"
+        return
+    now = Remains.of(project.run)
+    yield from _lost(before, now)
+    if now.measured != expected.measured:
+        yield f"measured: {now.measured}, not {expected.measured}"
+    # a session that was cut off ended too, in an attempt before the one that counts
+    if {key[4:] for key in now.sessions} != {key[4:] for key in expected.sessions}:
+        yield f"other sessions: {now.sessions}"
+    if now.sessions.total() != expected.sessions.total():
+        yield f"{now.sessions.total()} sessions ended, not {expected.sessions.total()}: {now.sessions}"
+    if verdict(project.run) != expected.verdict:
+        yield f"another verdict: {verdict(project.run)!r}"
+    left = left_behind(project.folder, project.scratch, case.temporary)
+    yield from (each for each in left if f"{project.root}/runs tmpfs" not in each)
 
 
 def _lost(before: Remains, now: Remains) -> Iterator[str]:

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tests.chaos.applying import apply_faults
-from tests.chaos.case import Case, Point, Undisturbed, faults
+from tests.chaos.case import Case, Point, Undisturbed, faults, stop_faults
 
 FUNCTION = ("before", "running", "after")
 LINE = ("before", "torn", "after")
@@ -50,9 +50,16 @@ MOMENTS = {
     ),
 }
 # before a run has begun, nothing can be lost: most of these are killed when it goes on
+STOPPED = ("template", "setup", "session", "capture", "verify", "oracle", "append", "journal", "spend")
 EARLY = ("template", "setup")
 SOMETHING_PAID = ("session after", "journal after", "append after", "verify running", "oracle before")
-SANDBOXES = ("bubblewrap", "bubblewrap", "host")  # the agent counts its own starts on the host
+SANDBOXES = (
+    "bubblewrap",
+    "bubblewrap",
+    "bubblewrap",
+    "bubblewrap",
+    "host",
+)  # the agent counts its own starts on the host
 AGAIN = 0.25
 LEAST = 5
 
@@ -84,6 +91,17 @@ def draw(each: int, seed: int, reached: dict[str, int]) -> Iterator[Drawn]:
             elif chance.random() < AGAIN:
                 points = (point, _drawn(chance, *chance.choice(SOMETHING_PAID).split(), reached))
             yield Drawn(number, SANDBOXES[number % len(SANDBOXES)], points)
+    yield from _stops(each, chance, reached)
+
+
+def _stops(each: int, chance: random.Random, reached: dict[str, int]) -> Iterator[Drawn]:
+    """For every third kill a signal that can be heard, at a moment of the sweep."""
+    swept = {phase: moments for phase, moments in MOMENTS.items() if phase in STOPPED}
+    for turn in range(len(swept) * each // 3):
+        phase, moments = list(swept.items())[turn % len(swept)]
+        point = _drawn(chance, phase, moments[turn // len(swept) % len(moments)], reached)
+        heard = structs.replace(point, signal=("SIGTERM", "SIGINT")[turn // len(swept) % 2])
+        yield Drawn(len(MOMENTS) * each + turn, "bubblewrap", (heard,))
 
 
 def _drawn(chance: random.Random, phase: str, moment: str, reached: dict[str, int]) -> Point:
@@ -100,13 +118,15 @@ class Ended(Struct, frozen=True):
 
 def run_case(drawn: Drawn, folder: Path, expected: dict[str, Undisturbed]) -> Ended:
     """Run one case in a folder that is removed again if nothing is wrong."""
-    applied = drawn.points[0].phase == "apply"
+    first = drawn.points[0]
+    applied = first.phase == "apply"
     case = Case(folder / str(drawn.number), drawn.sandbox, ("work",) if applied else ("review", "work"))
-    found = (
-        apply_faults(case, drawn.points[0])
-        if applied
-        else faults(case, drawn.points, expected[drawn.sandbox])
-    )
+    if applied:
+        found = apply_faults(case, first)
+    elif first.signal != "SIGKILL":
+        found = stop_faults(case, first, expected[drawn.sandbox])
+    else:
+        found = faults(case, drawn.points, expected[drawn.sandbox])
     try:
         listed = tuple(found)
     except Exception as error:  # noqa: BLE001 - the other cases go on
@@ -138,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("phases", nargs="*", metavar="PHASE", help=f"of {', '.join(MOMENTS)} (default: all)")
-    parser.add_argument("--each", type=int, default=15, help="cases of each phase (default: 15)")
+    parser.add_argument("--each", type=int, default=18, help="cases of each phase (default: 18)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="cases at once (default: 2)")
     parser.add_argument("--keep", type=Path, help="a folder in which cases with faults stay")
@@ -149,14 +169,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong = [one for one in ended if one.faults]
     if not wrong:
         shutil.rmtree(folder)
-    kills = Counter(point.phase for one in ended for point in one.kills)
+    fatal = [one for one in ended if one.drawn.points[0].signal == "SIGKILL"]
+    kills = Counter(point.phase for one in fatal for point in one.kills)
     _tell(ended, kills, wrong, time.monotonic() - began)
+    contained = sum(len(one.kills) for one in fatal if one.drawn.sandbox == "bubblewrap")
+    print(
+        f"{contained} kills were in bubblewrap; {len(ended) - len(fatal)} more cases were stopped by a signal"
+    )
     few = [phase for phase in options.phases or MOMENTS if kills[phase] < min(LEAST, options.each)]
     return 1 if wrong or few else 0
 
 
 def _tell(ended: list[Ended], kills: Counter[str], wrong: list[Ended], seconds: float) -> None:
-    moments = Counter((point.phase, point.moment) for one in ended for point in one.kills)
+    moments = Counter(
+        (point.phase, point.moment) for one in ended for point in one.kills if point.signal == "SIGKILL"
+    )
     print(f"\n{kills.total()} kills in {len(ended)} cases, {seconds:.0f} s")
     for phase, count in sorted(kills.items(), key=lambda each: list(MOMENTS).index(each[0])):
         shown = ", ".join(f"{moment} {moments[phase, moment]}" for moment in MOMENTS[phase])

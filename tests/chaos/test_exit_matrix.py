@@ -19,9 +19,25 @@ BUDGETS = {("bench", False): 5, ("evolve", False): 7, ("bench", True): 1, ("evol
 
 
 def ended(case: Case, program: str, point: Point, *words: str) -> int:
+    return told(case, program, point, *words)[0]
+
+
+def told(case: Case, program: str, point: Point, *words: str) -> tuple[int, str]:
     done = case.run(program, point, *words)
     assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode
+    return done.returncode, done.stdout + done.stderr
+
+
+def stopping(cause: str, case: Case) -> Point:
+    """What stops a command for this cause; a budget is one of its words."""
+    if cause == "outage":
+        case.project.breaks("all")
+    return Point("session", "running", 1, cause) if cause.startswith("SIG") else NEVER
+
+
+def a_case(cause: str, folder: Path) -> Case:
+    """In bubblewrap, where an agent cannot be told from outside to break."""
+    return Case(folder, "host" if cause == "outage" else "bubblewrap", kinds=("work",))
 
 
 def words_of(case: Case, program: str) -> list[str]:
@@ -53,29 +69,44 @@ def begun(case: Case, program: str, *, reuse: bool) -> list[str]:
 def test_a_run_that_is_stopped_exits_with_the_code_of_its_cause(
     cause: str, program: str, *, reuse: bool, tmp_path: Path
 ) -> None:
-    case = Case(tmp_path / "case", "host", kinds=("work",))
+    case = a_case(cause, tmp_path / "case")
     words = begun(case, program, reuse=reuse)
-    point = Point("session", "running", 1, cause) if cause.startswith("SIG") else NEVER
-    if cause == "outage":
-        case.project.breaks("all")
     if cause == "budget":
         words.append(f"budget.sessions={BUDGETS[program, reuse]}")
-    assert ended(case, program, point, *words) == CODES[cause]
+    assert ended(case, program, stopping(cause, case), *words) == CODES[cause]
 
 
 @pytest.mark.parametrize("program", ["bench", "evolve"])
-@pytest.mark.parametrize("cause", ["outage", "SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("cause", CODES)
 def test_a_run_that_goes_on_exits_with_the_code_of_what_stops_it_then(
     cause: str, program: str, tmp_path: Path
 ) -> None:
-    case = Case(tmp_path / "case", "host", kinds=("work",))
+    case = a_case(cause, tmp_path / "case")
     # one worker: where two were at work, one of their cells may be done before the other is stopped
     words = [*begun(case, program, reuse=True), "workers=1"]
+    if cause == "budget":
+        words.append(f"budget.sessions={BUDGETS[program, True] + 1}")
     assert ended(case, program, Point("session", "running", 1, "SIGINT"), *words) == ExitCode.INTERRUPTED
-    point = Point("session", "running", 1, cause) if cause.startswith("SIG") else NEVER
-    if cause == "outage":
-        case.project.breaks("all")
-    assert ended(case, program, point, "resume", newest(case)) == CODES[cause]
+    run = newest(case)
+    code, said = told(case, program, stopping(cause, case), "resume", run)
+    assert code == CODES[cause]
+    if cause == "budget":  # resume takes no overrides: what it cannot do is not advised
+        assert "start a new one" in said or "run it again with a higher limit" in said
+        assert f"resume {run}" not in said
+
+
+@pytest.mark.parametrize("cause", CODES)
+def test_a_topup_exits_with_the_code_of_what_stops_it(cause: str, tmp_path: Path) -> None:
+    case = Case(tmp_path / "case", "host", kinds=("work",))
+    outage = cause == "outage"  # measured successes between failures are none: for one, all have to fail
+    case.project.breaks("work" if outage else "work brief")
+    limit = ["budget.sessions=11"] if cause == "budget" else []
+    code, said = told(case, "evolve", NEVER, *words_of(case, "evolve"), "breaker=5", "retries=0", *limit)
+    assert code == (ExitCode.UNUSABLE if outage else ExitCode.VERDICT)
+    assert outage or f"evolve topup {newest(case)}" in said
+    assert outage or f"evolve topup {newest(case)}" in (case.project.run / "gen-1" / "report.md").read_text()
+    case.project.breaks(None)
+    assert ended(case, "evolve", stopping(cause, case), "topup", newest(case)) == CODES[cause]
 
 
 @pytest.mark.parametrize("program", ["bench", "evolve"])

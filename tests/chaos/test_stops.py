@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.exits import ExitCode
-from tests.chaos.case import NEVER, Case, Point, Undisturbed
-from tests.chaos.remains import Remains, left_behind, lines, verdict
+from tests.chaos.case import NEVER, Case, Point, Undisturbed, going_on_faults
+from tests.chaos.remains import Remains, lines, verdict
 
 pytestmark = pytest.mark.e2e
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk: needs root")
@@ -43,19 +43,7 @@ def mount(*words: str) -> None:
 
 
 def goes_on(case: Case, expected: Undisturbed) -> None:
-    """Nothing that ended is paid again, nothing is lost or there twice, and the decision is the same."""
-    before = Remains.of(case.project.begun())
-    done = case.begin_or_go_on(NEVER)
-    assert done.returncode == 0, done.stderr
-    now = Remains.of(case.project.run)
-    assert set(before.rows) <= set(now.rows)
-    assert now.measured == expected.measured
-    assert before.sessions <= now.sessions
-    assert {key[4:]: 1 for key in now.sessions} == {key[4:]: 1 for key in expected.sessions}
-    assert now.sessions.total() == expected.sessions.total(), now.sessions
-    assert verdict(case.project.run) == expected.verdict
-    left = left_behind(case.project.folder, case.project.scratch, case.temporary)
-    assert [each for each in left if f"{case.project.root}/runs tmpfs" not in each] == []
+    assert list(going_on_faults(case, expected)) == []
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])

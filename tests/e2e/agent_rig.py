@@ -20,7 +20,7 @@ PLANTED = {
     "OPENAI_API_KEY": "planted-odd-key-9876543210",
 }
 USAGE = {"input": 100, "cache_read": 30, "cache_write": 20, "output": 7}
-# the built-in table has no price of this model
+# other prices than those of the built-in table, cache writes included
 PRICES = {
     "schema": "prices/1", "version": "test", "currency": "USD per million tokens",
     "models": {

@@ -9,6 +9,7 @@ from tests.e2e.agent_dialects import DIALECTS, agent_of
 from tests.e2e.agent_rig import SKILL, USAGE, Dialect, Seen, Stage, says, total
 from tests.e2e.real_agents import Driven
 
+TURNS = 20
 CAP = 240_000  # tokens: room for some requests, as each holds back what it could use at most
 MEASURED = ("measured", None)
 BROKEN = ("failed", "provider-error")
@@ -49,7 +50,8 @@ def lived(dialect: Dialect, tmp_path_factory: pytest.TempPathFactory) -> Seen:
             says(answer),
             says(),
         )
-    return stage.bench("timeout=120")
+    stage.situation("turns", says(skill), says(shell("shell", "true")))
+    return stage.bench("timeout=120", f"agent.options.max_turns={TURNS}")
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,11 @@ def test_a_budget_ends_the_session_before_it_is_passed(stopped: Seen) -> None:
     spent = read_ledger(stopped.folder / JOURNAL).settled
     assert spent.tokens <= CAP * len(stopped.rows)
     assert stopped.rows["budget"].usage.output in range(10, 100)
+
+
+def test_an_agent_that_goes_on_and_on_is_ended_after_its_turns(lived: Seen) -> None:
+    assert lived.end("turns") == ("measured", "agent-gave-up")
+    assert lived.rows["turns"].usage.requests == TURNS
 
 
 def test_the_skill_is_found_where_the_agent_looks_and_nowhere_else(lived: Seen) -> None:

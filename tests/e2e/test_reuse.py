@@ -61,6 +61,14 @@ def test_the_plan_says_what_could_be_reused_and_why_the_rest_not(project: Path) 
     said = run("evolve", "plan", FEW, folder=project).out
     assert f"{forecast['reusable']} cells have a row in " in said
     assert f"{forecast['cells'] // 3}: the skill is another one" in said
+    (rows,) = starter_root(project).glob("runs/*/gen-1/results.jsonl")
+    rows.write_bytes(b"nonsense\n" + rows.read_bytes())
+    without = run("evolve", "plan", FEW, folder=project)
+    assert f"note: not reused: {rows}, line 1 is not a row" in without.out
+    (rows.parent / "drift.json").write_text("{")
+    assert (
+        f"note: {rows.parent / 'drift.json'} cannot be read" in run("evolve", "plan", FEW, folder=project).out
+    )
 
 
 def test_the_plan_says_what_a_test_can_reach_at_the_level_of_its_campaign(project: Path) -> None:

@@ -76,3 +76,8 @@ def test_a_run_without_a_generation_decided_nothing() -> None:
     summary = summarise("r", Path("/r"), RunResult(generations=(), champion=None, code=ExitCode.VERDICT))
 
     assert (summary.decision, summary.champion, summary.code) == (None, None, 0)
+
+
+def test_a_run_that_was_stopped_before_its_first_cell_says_how_it_goes_on() -> None:
+    result = RunResult(generations=(), champion=None, code=ExitCode.INTERRUPTED)
+    assert "evolve resume r " in closing_lines(result, Path("r"), Path(), contained=True, again="")[-1]

@@ -31,6 +31,11 @@ _SCHEMA: Mapping[str, Any] = {
             "description": "The program's file; null is the one that `evolve agents install` put there.",
         },
         "version": {**_NULL_OR_TEXT, "description": "Which installed version; null is the pinned one."},
+        "max_turns": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "description": "How often it may ask its model; the gateway ends it. Null: as often as the gateway takes.",
+        },
         "subagents": {"type": "boolean", "description": "It may start agents of its own."},
         "retries": {
             "type": "integer",
@@ -50,6 +55,7 @@ _SCHEMA: Mapping[str, Any] = {
 class _Options(Struct, frozen=True, forbid_unknown_fields=True):
     program: str | None = None
     version: str | None = None
+    max_turns: int | None = None
     subagents: bool = False
     retries: int = 2
     silence_seconds: float = 120.0
@@ -90,6 +96,7 @@ class Codex:
             mounts=mounts,
             home={f"{_HOME}/config.toml": self._settings(request, layout).encode()},
             stop=signal.SIGINT,
+            turns=self._options.max_turns,
         )
 
     def parser(self, request: SessionRequest) -> StreamParser:

@@ -46,7 +46,8 @@ _SCHEMA: Mapping[str, Any] = {
         "max_turns": {
             "type": "integer",
             "minimum": 1,
-            "description": "The steps after which it is told to come to an end.",
+            "description": "How often it may ask its model: with the last step it is told to come to an end, and the "
+            "gateway ends what goes on.",
         },
         "request_seconds": {
             "type": "number",
@@ -99,6 +100,8 @@ class OpenCode:
                 _KEY: request.way.token if request.way else "",
             },
             mounts=mounts,
+            # told to end, it goes on for as long as its model calls tools (seen with 1.18.33)
+            turns=self._options.max_turns,
             search=self._installed.search_path(layout),
         )
 

@@ -41,6 +41,11 @@ _SCHEMA: Mapping[str, Any] = {
     "properties": {
         **PROGRAM_OPTIONS,
         "protocol": PROTOCOL_OPTION,
+        "max_turns": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "description": "How often it may ask its model; the gateway ends it. Null: as often as the gateway takes.",
+        },
         "retries": {
             "type": "integer",
             "minimum": 0,
@@ -60,6 +65,7 @@ class _Options(Struct, frozen=True, forbid_unknown_fields=True):
     program: str | None = None
     version: str | None = None
     protocol: ModelProtocol | None = None
+    max_turns: int | None = None
     retries: int = 2
     request_seconds: float = 600.0
 
@@ -114,6 +120,7 @@ class Pi:
                 ".pi/agent/models.json": _as_bytes({"providers": {_PROVIDER: self._provider(request)}}),
                 ".pi/agent/settings.json": _as_bytes(self._settings()),
             },
+            turns=self._options.max_turns,
         )
 
     def parser(self, request: SessionRequest) -> StreamParser:

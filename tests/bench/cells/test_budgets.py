@@ -279,3 +279,33 @@ def test_what_runs_cost_is_expected_of_the_next_one(
         "5 cells by earlier rows of their task and arm, 1 cells by those of their arm on other tasks" in said
     )
     assert "at most $9.00 for the run" in said
+
+
+def test_a_run_does_not_go_on_with_other_prices_than_it_was_counted_by(
+    tasks: CellProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    priced = {"input": 1, "output": 1, "source": "https://example.org", "date": "2026-12-01"}
+    table = tasks.root / "conf" / "prices" / "ours.json"
+
+    def prices(output: int) -> None:
+        models = {"ours-1": {**priced, "output": output}}
+        table.parent.mkdir(parents=True, exist_ok=True)
+        table.write_text(
+            json.dumps(
+                {"schema": "prices/1", "version": "v", "currency": "USD per million tokens", "models": models}
+            )
+        )
+
+    prices(1)
+    reports("output_tokens=10", tasks)
+    assert bench(tasks, *PAID, "model.id=ours-1", "tasks.id=t0") == 0
+    run = folder_of(tasks)
+    results = run / "results.jsonl"
+    (run / "report.md").unlink()
+    results.write_bytes(b"")
+    prices(2)
+    capsys.readouterr()
+    assert main(["resume", run.name, "--root", str(tasks.root)]) == 2
+    assert "was counted by the prices" in capsys.readouterr().err
+    prices(1)
+    assert main(["resume", run.name, "--root", str(tasks.root)]) == 0

@@ -11,6 +11,7 @@ from spend_builders import amounts, session
 
 from bench.spend import (
     NOTHING,
+    PROPOSER,
     Amounts,
     Caps,
     Entry,
@@ -132,6 +133,17 @@ def test_a_cell_counts_once_whatever_its_sessions_and_attempts() -> None:
     refused = ledger.reserve(session("other"), NOTHING)
     assert isinstance(refused, Refused)
     assert refused.limit.key == "budget.cells"
+
+
+def test_a_session_outside_of_any_cell_is_a_session_and_no_cell() -> None:
+    ledger = Ledger(limits_of(Caps(cells=0, sessions=1), Caps()))
+    reserved = ledger.reserve(session(arm=PROPOSER), amounts())
+    assert isinstance(reserved, Reserved)
+    ledger.take(reserved)
+    assert (ledger.reserved.cells, ledger.reserved.sessions) == (0, 1)
+    refused = ledger.reserve(session(arm=PROPOSER, attempt=1), amounts())
+    assert isinstance(refused, Refused)
+    assert refused.limit.unit == "sessions"
 
 
 def test_more_than_was_reserved_counts_in_full() -> None:
