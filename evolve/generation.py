@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from bench.arms import Arm
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
 from bench.disk import write_whole
@@ -17,21 +16,14 @@ from bench.results import ReportVerdict, Row, exit_code, health, read_rows, rend
 from bench.skills import (
     Overlay,
     Skill,
-    apply_overlay,
-    check_against,
-    freeze_overlay,
     make_overlay,
-    required_arms,
-    stack_overlays,
 )
 from bench.sweep import (
     Ground,
     Plan,
-    Proposed,
     Sealed,
     SweepResult,
     extent,
-    make_arms,
     measure_plan,
     read_drift,
     read_sealed,
@@ -45,6 +37,7 @@ from bench.sweep import (
     with_reuse,
 )
 from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
+from evolve.attempt import Attempt, Reigning, freeze_proposal, make_attempt, skill_digests
 from evolve.begun import REPORT, Begun
 from evolve.campaign import Campaign
 from evolve.campaign_chain import Subject
@@ -93,13 +86,6 @@ class Generation(Struct, frozen=True, kw_only=True):
     code: ExitCode
 
 
-class Reigning(Struct, frozen=True):
-    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own."""
-
-    incumbents: Mapping[str, Skill]
-    champion: Overlay | None
-
-
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
@@ -123,8 +109,8 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
     anything is paid, CampaignError if its error budget cannot be told.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
-    overlay = _freeze(proposal, folder, ground, reigning.incumbents)
-    attempt = _attempt(conditions, proposal, overlay, reigning)
+    overlay = freeze_proposal(proposal, folder, ground, reigning.incumbents)
+    attempt = make_attempt(conditions.ground, proposal, overlay, reigning)
     looks = planned_looks(conditions.policy, ground.config.repeats)
     drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed, looks)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
@@ -150,7 +136,7 @@ def resume_generation(
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
-    attempt = _attempt(conditions, begun.proposal, overlay, reigning)
+    attempt = make_attempt(conditions.ground, begun.proposal, overlay, reigning)
     if begun.judged is not None and conditions.ended:
         return _read_back(begun.judged, plan, folder, attempt)
     if attempt.proposed != plan.proposed:
@@ -172,36 +158,6 @@ def resume_generation(
     return _decide(conditions, plan, folder, attempt, sweep_on(ground, sealed, attempt.arms, *sweep))
 
 
-class _Attempt(Struct, frozen=True, kw_only=True):
-    """A proposal, ready to be measured: by which arms, against and with which skills."""
-
-    proposal: Proposal
-    overlay: Overlay
-    champion: Overlay
-    base: Mapping[str, Skill]
-    skills: Mapping[str, Skill]
-    selected: tuple[str, ...]
-    arms: Mapping[str, Arm]
-    proposed: Proposed
-
-
-def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, reigning: Reigning) -> _Attempt:
-    ground, incumbents = conditions.ground, reigning.incumbents
-    candidates = apply_overlay(incumbents, overlay)
-    selected = tuple(required_arms(ground.config.arms, overlay.touched))
-    champion = stack_overlays([*([reigning.champion] if reigning.champion else []), overlay])
-    return _Attempt(
-        proposal=proposal,
-        overlay=overlay,
-        champion=champion,
-        base=dict(incumbents),
-        skills=candidates,
-        selected=selected,
-        arms=make_arms(ground, selected, incumbents, candidates, overlay.digest),
-        proposed=_proposed(proposal, (incumbents, candidates), champion),
-    )
-
-
 def may_be_topped_up(generation: Generation) -> bool:
     """Whether a sweep that came to its end lacks evidence for cells that can be measured again."""
     return (
@@ -211,7 +167,7 @@ def may_be_topped_up(generation: Generation) -> bool:
     )
 
 
-def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
+def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: Attempt) -> Generation:
     """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
     came = extent(folder, plan)
     return Generation(
@@ -232,7 +188,7 @@ def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt
     )
 
 
-def _announce(conditions: Conditions, number: int, attempt: _Attempt, notes: Sequence[str] = ()) -> None:
+def _announce(conditions: Conditions, number: int, attempt: Attempt, notes: Sequence[str] = ()) -> None:
     conditions.watcher.see(
         GenerationStarted(generation=number, idea=attempt.proposal.idea, overlay=attempt.overlay.digest)
     )
@@ -244,7 +200,7 @@ def _decide(
     conditions: Conditions,
     plan: Plan,
     folder: Path,
-    attempt: _Attempt,
+    attempt: Attempt,
     result: SweepResult,
     *,
     judged: bool = False,
@@ -278,7 +234,7 @@ def _decide(
     return generation
 
 
-def _ruled(conditions: Conditions, sealed: Sealed, attempt: _Attempt) -> Sealed:
+def _ruled(conditions: Conditions, sealed: Sealed, attempt: Attempt) -> Sealed:
     """The sealed plan with who decides at its looks: the policy, on the evidence of the cells before them."""
     plan = sealed.plan
     subject = _subject(conditions, plan.generation, attempt.overlay)
@@ -314,28 +270,6 @@ def _subject(conditions: Conditions, number: int, overlay: Overlay) -> Subject:
         overlay=overlay.digest,
         suite=conditions.ground.suite.digest,
         policy=conditions.policy.name,
-    )
-
-
-def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mapping[str, Skill]) -> Overlay:
-    """The proposal as read-only bytes on disk, read back and checked against the incumbents."""
-    write_whole(folder / "proposal.md", proposal.text.encode())
-    overlay = make_overlay(proposal.files, ground.config.skills)
-    check_against(overlay, incumbents)
-    freeze_overlay(overlay, folder / "overlay")
-    return overlay
-
-
-def _proposed(
-    proposal: Proposal, skills: tuple[Mapping[str, Skill], Mapping[str, Skill]], champion: Overlay
-) -> Proposed:
-    """What the plan seals, so that promotion.json can say nothing else afterwards."""
-    return Proposed(
-        idea=proposal.idea,
-        idea_digest=proposal.idea_digest,
-        base_skills=_digests(skills[0]),
-        result_skills=_digests(skills[1]),
-        champion=champion.digest,
     )
 
 
@@ -383,8 +317,8 @@ def _write_promotion(conditions: Conditions, generation: Generation, result: Swe
         suite=ground.suite.name,
         suite_digest=ground.suite.digest,
         overlay=generation.overlay.digest,
-        base_skills=_digests(generation.base),
-        result_skills=_digests(generation.skills),
+        base_skills=skill_digests(generation.base),
+        result_skills=skill_digests(generation.skills),
         agent=ground.agent_name,
         contained=ground.sandbox.contains,
         configuration=digest_json(ground.config),
@@ -393,10 +327,6 @@ def _write_promotion(conditions: Conditions, generation: Generation, result: Swe
     )
     document = promotion_document(generation.evidence, generation.verdict, metadata)
     write_promotion(generation.folder / "promotion.json", document)
-
-
-def _digests(skills: Mapping[str, Skill]) -> dict[str, str]:
-    return {name: skill.digest for name, skill in sorted(skills.items())}
 
 
 def _write_report(conditions: Conditions, generation: Generation, plan: Plan, result: SweepResult) -> None:

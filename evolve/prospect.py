@@ -36,12 +36,12 @@ def prospect_of(
     if not isinstance(policy, TestingPolicy):
         return None
     reach = policy.reaches(_design(policy, plan, counted, release_test))
-    usd, cells = 0.0 if costs.free else costs.usd.expected, len(plan.paid)
+    passing = 1.0 if reach.power is None else reach.power
     return Prospect(
         reach=reach,
         words=policy.told(reach),
-        no_effect=_expected(cells, usd, reach.share_no_effect),
-        target=_expected(cells, usd, reach.share_target),
+        no_effect=_expected(plan, costs, reach.share_no_effect, reach.level),
+        target=_expected(plan, costs, reach.share_target, passing),
     )
 
 
@@ -67,8 +67,18 @@ def _design(policy: TestingPolicy, plan: Plan, counted: Sequence[Task], release_
     )
 
 
-def _expected(cells: int, usd: float | None, share: float) -> Expected:
-    return Expected(cells=round(cells * share, 1), cost_usd=None if usd is None else round(usd * share, 4))
+def _expected(plan: Plan, costs: Costs, share: float, passing: float) -> Expected:
+    """A share of the cells that are paid, and the reused cells of paired arms with the chance of `passing`: then they
+    are measured after all. These are taken to cost what the others do.
+    """
+    paid = len(plan.paid)
+    reused = sum(
+        plan.source(cell).kind == "reused" and cell.role in ("incumbent", "candidate") for cell in plan.cells
+    )
+    cells = paid * share + reused * passing
+    usd = 0.0 if costs.free else costs.usd.expected
+    per_cell = None if usd is None or not paid else usd / paid
+    return Expected(cells=round(cells, 1), cost_usd=None if per_cell is None else round(per_cell * cells, 4))
 
 
 def _words(expected: Expected) -> str:

@@ -11,7 +11,7 @@ from bench.sweep import read_plan
 from evolve.cli import main
 from evolve.gate import read_promotion, recompute
 from tests.bench.cells.cell_project import skill_text
-from tests.chaos.case import Case, Point, faults
+from tests.chaos.case import Case, Point, faults, stop_faults
 from tests.chaos.chaos_project import ChaosProject
 from tests.chaos.looking import FUTILE, words_of
 
@@ -78,12 +78,18 @@ def test_no_look_is_taken_at_a_sweep_that_was_stopped_and_it_goes_on_to_the_same
     assert len(looks(project.run)) == 2
 
 
-@pytest.mark.parametrize("point", ["look torn 1", "look after 2", "append after 5"])
-def test_a_run_that_is_killed_around_a_look_decides_the_same(tmp_path: Path, point: str) -> None:
+@pytest.mark.parametrize("point", ["look torn 1", "look after 2", "append after 5", "session after 9"])
+def test_a_run_that_is_killed_or_interrupted_around_a_look_decides_the_same(
+    tmp_path: Path, point: str
+) -> None:
     expected = _case(tmp_path / "undisturbed").undisturbed()
     case = _case(tmp_path / "killed")
     phase, moment, number = point.split()
-    assert list(faults(case, [Point(phase, moment, int(number))], expected)) == []
+    if phase == "session":
+        found = stop_faults(case, Point(phase, moment, int(number), "SIGINT"), expected)
+    else:
+        found = faults(case, [Point(phase, moment, int(number))], expected)
+    assert list(found) == []
     assert len(case.kills) == 1
     assert len(looks(case.project.run)) == 2
 
