@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from bench.sweep import read_plan
 from evolve.cli import main
 from evolve.gate import read_promotion, recompute
 from tests.bench.cells.cell_project import skill_text
-from tests.chaos.case import Case, Point, faults, stop_faults
+from tests.chaos.case import NEVER, Case, Point, faults, stop_faults
 from tests.chaos.chaos_project import ChaosProject
 from tests.chaos.looking import FUTILE, words_of
 
@@ -100,25 +101,24 @@ def _case(folder: Path) -> Case:
     return case
 
 
-@pytest.mark.parametrize(("text", "again"), [("Briefly, again.", 8), ("At length, please.", 0)])
+@pytest.mark.parametrize(("text", "again"), [("Briefly, again.", 3), ("At length, please.", 0)])
 def test_the_reused_incumbent_is_measured_again_only_for_a_candidate_that_is_better_than_it(
     project: ChaosProject, capsys: Output, text: str, again: int
 ) -> None:
-    """Of 10 reused cells of the incumbent, 2 are canaries anyway."""
-    plain = [word for word in project.words if "looks=" not in word]
+    """Of 4 reused cells of the incumbent, one is a canary anyway."""
+    plain = unlooked(project.words)
     evolve(capsys, *plain)
     first = project.run
-    skill = project.root / "proposed/.claude/skills/craft/SKILL.md"
-    skill.write_text(skill_text("craft", text))
+    propose(project, text)
     found = evolve(capsys, *plain, "proposer.unapplied=ignore")
     (run,) = (path.parent for path in project.root.glob("runs/*/config.json") if path.parent != first)
     plan, _ = read_plan(run / "gen-1" / "plan.json")
-    assert len(plan.concurrent_cells) == 8
-    assert (found["paid"], found["reused"]) == (12 + again, 8 - again)
+    assert len(plan.concurrent_cells) == 3
+    assert (found["paid"], found["reused"]) == (5 + again, 3 - again)
     assert found["decision"] == ("promote" if again else "keep_incumbent")
     promotion = read_promotion(run / "gen-1" / "promotion.json")
     assert recompute(promotion) == promotion.verdict
-    assert promotion.evidence.sources() == (12 + again, 8 - again)
+    assert promotion.evidence.sources() == (5 + again, 3 - again)
     assert main(["apply", run.name]) == 2
     refused = capsys.readouterr().err
     assert "restore" not in refused
@@ -128,6 +128,42 @@ def test_the_reused_incumbent_is_measured_again_only_for_a_candidate_that_is_bet
     evolve(capsys, *plain, "proposer.unapplied=ignore")
     latest = max(project.root.glob("runs/*/gen-1/plan.json"), key=lambda path: path.stat().st_mtime_ns)
     assert read_plan(latest)[0].counts()["fresh"] == 0, "what was measured once more stands as it is now"
+
+
+def test_a_kill_among_concurrent_cells_pays_no_session_again(tmp_path: Path) -> None:
+    case = _case(tmp_path / "case")
+    project = case.project
+    words = [*unlooked(project.words), "workers=1", "proposer.unapplied=ignore"]
+    assert case.evolve(NEVER, *words).returncode == 0
+    first, before = project.run, len(project.starts())
+    propose(project, "Briefly, again.")
+    assert case.evolve(Point("journal", "after", 14), *words).returncode == -SIGKILL
+    (run,) = (path.parent for path in project.root.glob("runs/*/config.json") if path.parent != first)
+    begun = len(project.starts())
+    assert begun == before + 13, (
+        "a line of the journal names its plan; 10 sessions are not of concurrent cells"
+    )
+    assert case.evolve(NEVER, "resume", run.name).returncode == 0
+    assert len(project.starts()) == before + 16
+    assert read_promotion(run / "gen-1" / "promotion.json").decision == "promote"
+
+
+def unlooked(words: list[str]) -> list[str]:
+    """Two repeats, and no look inside the sweep."""
+    return [
+        *(
+            word
+            for word in words
+            if not word.startswith(("workers=", "repeats=", "promotion.options.looks="))
+        ),
+        "repeats=2",
+    ]
+
+
+def propose(project: ChaosProject, text: str) -> None:
+    """The next candidate says something else."""
+    skill = project.root / "proposed/.claude/skills/craft/SKILL.md"
+    skill.write_text(skill_text("craft", text))
 
 
 def _forget(run: Path) -> None:
