@@ -2,6 +2,8 @@
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -18,15 +20,30 @@ class Cancellation:
         self._lock = threading.RLock()  # a signal handler may interrupt the thread that holds it
         self._cause: str | None = None
         self._hurry = False
+        self._followers: list[Cancellation] = []
 
     def cancel(self, cause: str) -> None:
         """Ask everybody to stop; a later cause is ignored, a second call sets `hurry`."""
+        for follower in tuple(self._followers):
+            follower.cancel(cause)
         with self._lock:
             if self._cause is not None:
                 self._hurry = True
                 return
             self._cause = cause
         os.write(self._write, b"x")
+
+    @contextmanager
+    def part(self) -> Iterator["Cancellation"]:
+        """A cancellation for a part of the work: it is told what this one is told, and can be told more by itself."""
+        with Cancellation() as part:
+            self._followers.append(part)
+            try:
+                if self._cause is not None:
+                    part.cancel(self._cause)
+                yield part
+            finally:
+                self._followers.remove(part)
 
     @property
     def cause(self) -> str | None:

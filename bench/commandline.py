@@ -14,7 +14,7 @@ from bench import __version__
 from bench.cancellation import Cancellation
 from bench.config import find_root
 from bench.disk import is_outage
-from bench.errors import BudgetExhausted, BudgetSpent, MeasurementError, UserError
+from bench.errors import BudgetExhausted, BudgetSpent, MeasurementError, NotReproducible, UserError
 from bench.exits import ExitCode
 from bench.project import unpack_starter
 from bench.text import printable
@@ -51,6 +51,30 @@ def make_parser(
     if overrides:
         add("overrides", nargs="*", metavar="override", help="group=option or key=value")
     return parser
+
+
+def add_multirun_arguments(parser: argparse.ArgumentParser) -> None:
+    """`-m` and what goes with it."""
+    add = parser.add_argument
+    add(
+        "-m",
+        "--multirun",
+        action="store_true",
+        help="a run for each combination of the values that overrides and sweep: blocks give (docs/multirun.md)",
+    )
+    add(
+        "--max-failures",
+        metavar="N",
+        type=_count,
+        help="with -m: begin no further point once more than N have failed (default: go on)",
+    )
+
+
+def _count(word: str) -> int:
+    number = int(word)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
 
 
 def run_guarded(command: Callable[[], ExitCode], *, debug: bool) -> int:
@@ -127,6 +151,8 @@ def _said(error: Exception) -> str:
 def _exit_of(error: Exception) -> ExitCode:
     if isinstance(error, BudgetSpent | BudgetExhausted):
         return ExitCode.BUDGET
+    if isinstance(error, NotReproducible):
+        return ExitCode.CANNOT
     wrong = isinstance(error, UserError | OSError) and not is_outage(error)
     return ExitCode.REQUEST if wrong else ExitCode.UNUSABLE
 

@@ -12,6 +12,7 @@
     │   ├── RunError               a run folder, its rows or its store
     │   ├── AgentError             an agent that cannot be started as configured
     │   ├── GatewayError           a gateway that cannot be opened: its upstream, key, script or cassettes
+    │   ├── NotReproducible        what was done cannot be done again: exit 6
     │   └── SandboxUnavailable     this host cannot confine a command as configured
     └── MeasurementError           a cell could not be measured; becomes the row's kind, never a traceback
         ├── WorkspaceError         a template or working copy
@@ -70,6 +71,10 @@ class AgentError(UserError):
 
 class GatewayError(UserError):
     """The gateway cannot be opened as configured."""
+
+
+class NotReproducible(UserError):  # noqa: N818 - a state of a run, named as such
+    """What was done cannot be done again, or checked: what that needs is not there, or not whole."""
 
 
 class SandboxUnavailable(UserError):  # noqa: N818 - it is a state of the host, named as such

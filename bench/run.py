@@ -108,10 +108,10 @@ def bench(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
             run = hold.run
             with removed_if_refused(run):
                 loaded.save(run.path)
-            watcher.see(_started(run, root, loaded.config))
+            watcher.see(started(run, root, loaded.config))
             with counting_work(ground, run):
                 result = measure_plan(ground, sealed, arms, run, run.path, watcher, cancellation)
-            code = _close(hold, watcher, ground, sealed.plan, result)
+            code = close(hold, watcher, ground, sealed.plan, result)
     _print(options, run, sealed.plan, result, code)
     return code
 
@@ -121,7 +121,7 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
     root = find_project(options.run, options.root, Path.cwd())
     run = find_run(root, options.run)
     config = saved_config_of(run)
-    plan = _own_plan(run, config)
+    plan = own_plan(run, config)
     tidy(run)
     selected = required_arms(config.arms, None)
     with (
@@ -133,17 +133,18 @@ def resume(options: argparse.Namespace, say: Say) -> ExitCode:
         open_events(options, sys.stderr) as watcher,
     ):
         say(f"going on with run {printable(run.id)}")
-        watcher.see(_started(run, root, config))
+        watcher.see(started(run, root, config))
         arms = make_arms(ground, selected, canonical_skills(config, root))
         refuse_changed(ground, plan, arms, run.path)
         refuse_unfinishable(ground, plan, run.path, run)
         result = sweep_on(ground, read_sealed(run.path, plan), arms, run, run.path, watcher, cancellation)
-        code = _close(hold, watcher, ground, plan, result)
+        code = close(hold, watcher, ground, plan, result)
     _print(options, run, plan, result, code)
     return code
 
 
-def _own_plan(run: RunFolder, config: Config) -> Plan:
+def own_plan(run: RunFolder, config: Config) -> Plan:
+    """The sealed plan of a run of `bench`. RunError if it is none, or was killed before."""
     if config.proposer is not None:
         raise RunError(
             f"run {printable(run.id)} is one of evolve\n  go on with it: evolve resume {printable(run.id)}"
@@ -156,11 +157,12 @@ def _own_plan(run: RunFolder, config: Config) -> Plan:
     return read_plan(run.path / "plan.json")[0]
 
 
-def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
+def started(run: RunFolder, root: Path, config: Config) -> RunStarted:
+    """What a watcher is told first."""
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
-def _close(hold: Hold, watcher: Watcher, ground: Ground, plan: Plan, result: SweepResult) -> ExitCode:
+def close(hold: Hold, watcher: Watcher, ground: Ground, plan: Plan, result: SweepResult) -> ExitCode:
     """Report what was measured, and say that the run came to its end."""
     code = exit_code(health(result.rows, ground.roles(plan.arms)), result.stopped)
     write_whole(hold.run.path / REPORT, render_report(sweep_report(ground, plan, result)).encode())

@@ -18,14 +18,19 @@ from bench.skills import (
     stack_overlays,
 )
 from bench.sweep import Ground, Proposed, make_arms
+from evolve.lock import Parent
 from evolve.propose import Proposal
 
 
 class Reigning(Struct, frozen=True):
-    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own."""
+    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own `canonical`
+    ones. `parent` is the generation that it follows or repeats.
+    """
 
     incumbents: Mapping[str, Skill]
     champion: Overlay | None
+    canonical: Mapping[str, Skill]
+    parent: Parent | None = None
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

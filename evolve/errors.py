@@ -4,6 +4,7 @@ UserError
 ├── ProposalError      no candidate can be proposed as configured
 ├── CampaignError      a campaign's file or its error budget cannot be relied on
 ├── PromotionError     a promotion cannot be read, recomputed or continued
+├── LockError          the lock of a generation, or what it needs, cannot be relied on: exit 6
 └── ApplyError         a promotion is not applied or reverted
 
 MeasurementError
@@ -11,7 +12,7 @@ MeasurementError
     └── ProposalStopped  it was stopped by a signal or the deadline
 """
 
-from bench.errors import MeasurementError, UserError
+from bench.errors import MeasurementError, NotReproducible, UserError
 from bench.exits import ExitCode
 
 
@@ -43,3 +44,7 @@ class PromotionError(UserError):
 
 class ApplyError(UserError):
     """A promotion is not applied or reverted; the message says what stands in the way, and what was left where."""
+
+
+class LockError(NotReproducible):
+    """The lock of a generation cannot be relied on, or what it needs is not there: it cannot be reproduced."""

@@ -58,6 +58,7 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
+from evolve.lock import Parts, lock_of, observe, of_proposer, seal_generation
 from evolve.looking import evidence_looks, look_rule, missing_cells, planned_looks
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
@@ -118,6 +119,7 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
         sealed = with_concurrent(sealed, {arm for pair in _pairs(conditions, drafted) for arm in pair})
     sealed = _ruled(conditions, sealed, attempt)
     refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
+    _seal(conditions, folder, sealed.plan, reigning)
     _reserve(conditions, number, overlay, folder)
     _announce(conditions, number, attempt, sealed.notes)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
@@ -135,6 +137,7 @@ def resume_generation(
     """
     ground, plan = conditions.ground, begun.plan
     folder = conditions.run.generation(plan.generation)
+    lock_of(conditions.run, plan.generation)  # a lock that cannot be believed is told before anything is paid
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
     attempt = make_attempt(conditions.ground, begun.proposal, overlay, reigning)
     if begun.judged is not None and conditions.ended:
@@ -230,6 +233,7 @@ def _decide(
     if conditions.campaign:
         conditions.campaign.decide(subject, generation.verdict.decision, evidence)
     if not judged:
+        observe(conditions.run, folder, result.rows, generation.verdict)
         _write_report(conditions, generation, plan, result)
     return generation
 
@@ -251,6 +255,16 @@ def _pairs(conditions: Conditions, plan: Plan) -> list[tuple[str, str]]:
     """(incumbent arm, candidate arm)."""
     arms = conditions.ground.config.arms
     return [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
+
+
+def _seal(conditions: Conditions, folder: Path, plan: Plan, reigning: Reigning) -> None:
+    """Write the lock, before anything is reserved."""
+    errands = conditions.errands
+    proposing: Parts = {}
+    if errands is not None:
+        proposing = of_proposer(errands.messenger.crew.agent, errands.prompt)
+    canonical, parent = reigning.canonical, reigning.parent
+    seal_generation(conditions.ground, conditions.run, folder, plan, canonical, parent, proposing)
 
 
 def _reserve(conditions: Conditions, number: int, overlay: Overlay, folder: Path) -> None:

@@ -15,6 +15,7 @@ from evolve.desk import GenerationDesk
 from evolve.errors import ProposalFailed, ProposalStopped
 from evolve.generation import Conditions, Generation, resume_generation, run_generation
 from evolve.history import Judgement, read_history, relevant, skills_digest
+from evolve.lock import Parent, lock_of
 from evolve.promoted import freeze_start, remove_champion, write_champion
 from evolve.propose import Proposer, Setting
 
@@ -35,19 +36,22 @@ def run_generations(
     canonical: Mapping[str, Skill],
     start: Overlay | None,
     generations: int,
+    parent: Parent | None = None,
 ) -> RunResult:
     """So many generations; fewer when nothing is left to propose or the evidence is unusable.
 
-    `start` is an earlier promotion to build on: its skills are the first incumbents.
+    `start` is an earlier promotion to build on: its skills are the first incumbents. `parent` is a generation of
+    another run that the first one repeats.
     """
     done: list[Generation] = []
-    champion, code = start, ExitCode.VERDICT
+    champion, code, before = start, ExitCode.VERDICT, parent
     if start is not None and not conditions.resumed:
         freeze_start(conditions.run, start)
     incumbents = dict(canonical) if start is None else apply_overlay(canonical, start)
     for number in range(1, generations + 1):
         try:
-            generation = _generation(conditions, proposer, number, Reigning(incumbents, champion))
+            reigning = Reigning(incumbents, champion, canonical, before)
+            generation = _generation(conditions, proposer, number, reigning)
         except (BudgetExhausted, ProposalFailed) as error:
             if not done and not isinstance(error, ProposalStopped):
                 raise
@@ -58,7 +62,7 @@ def run_generations(
             conditions.watcher.see(Noted(message="nothing is left to propose on these skills"))
             break
         done.append(generation)
-        code = generation.code
+        code, before = generation.code, lock_of(conditions.run, number)
         if generation.verdict.decision == "promote":
             champion, incumbents = generation.champion, dict(generation.skills)
         if code is not ExitCode.VERDICT:

@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 _TOPUP = "topup"
 
 
-class _Extent(Struct, frozen=True):
+class Extent(Struct, frozen=True):
     """How far a run is to go: its generations, the one of which what failed is measured again, and whether the run
     came to its end before.
     """
@@ -55,7 +55,7 @@ class _Extent(Struct, frozen=True):
 
 def resume(options: argparse.Namespace, say: Say) -> ExitCode:
     """Go on with a run that was interrupted, as if it had not been: what was measured or paid stays."""
-    return _go_on(options, say, _rest)
+    return _go_on(options, say, rest_of)
 
 
 def topup(options: argparse.Namespace, say: Say) -> ExitCode:
@@ -64,7 +64,7 @@ def topup(options: argparse.Namespace, say: Say) -> ExitCode:
 
 
 def _go_on(
-    options: argparse.Namespace, say: Say, extent_of: Callable[[RunFolder, Config, Say], _Extent]
+    options: argparse.Namespace, say: Say, extent_of: Callable[[RunFolder, Config, Say], Extent]
 ) -> ExitCode:
     root = find_project(options.run, options.root, Path.cwd())
     run = find_run(root, options.run)
@@ -72,7 +72,7 @@ def _go_on(
     proposing, promotion = deciding(config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     campaign = release_campaign(config, policy, root)
-    canonical, start = canonical_skills(config, root), _start(run, config)
+    canonical, start = canonical_skills(config, root), start_of(run, config)
     extent = extent_of(run, config, say)
     tidy(run)
     with (
@@ -118,18 +118,18 @@ def _own_config(run: RunFolder) -> Config:
     return config
 
 
-def _rest(run: RunFolder, config: Config, say: Say) -> _Extent:
+def rest_of(run: RunFolder, config: Config, say: Say) -> Extent:
     """All that is left of the run; of one that came to a verdict, nothing is."""
     holder, _ = read_holder(run)
     last = _last_begun(run)
     if holder is not None and holder.code == ExitCode.VERDICT and not holder.command.endswith(_TOPUP):
         say(f"run {printable(run.id)} came to its end: nothing is left to measure")
-        return _Extent(last, None, ended=True)
+        return Extent(last, None, ended=True)
     broken = holder is not None and holder.code == ExitCode.UNUSABLE
-    return _Extent(config.generations, last if broken else None)
+    return Extent(config.generations, last if broken else None)
 
 
-def _missing(run: RunFolder, _config: Config, say: Say) -> _Extent:
+def _missing(run: RunFolder, _config: Config, say: Say) -> Extent:
     """The last generation alone. RunError if there is nothing in it to measure again."""
     last = _last_begun(run)
     folder = run.path / f"gen-{last}"
@@ -151,7 +151,7 @@ def _missing(run: RunFolder, _config: Config, say: Say) -> _Extent:
             "  for more evidence, start a new run with more repeats; what holds is reused"
         )
     say(f"generation {last}: {len(missing)} of {len(plan.cells)} cells are measured again")
-    return _Extent(last, last)
+    return Extent(last, last)
 
 
 def _last_begun(run: RunFolder) -> int:
@@ -160,7 +160,7 @@ def _last_begun(run: RunFolder) -> int:
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
-def _start(run: RunFolder, config: Config) -> Overlay | None:
+def start_of(run: RunFolder, config: Config) -> Overlay | None:
     """What the run was built on. RunError for a run that was killed before that was kept for certain."""
     folder = run.path / START
     begun = _last_begun(run) or was_proposing(run)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.certificate import require_certificate
 from bench.cli_run import announce, command_again, confirmed, load, open_events, print_json, results_to
 from bench.commandline import cancel_on_signals
 from bench.config import Config, PromotionConfig, ProposerConfig
@@ -43,6 +44,7 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
     ):
         announce(loaded, ground, say)
+        require_certificate(ground)
         policy = load_policy(promotion)
         errands = open_errands(proposer, ground, loaded.folders)
         test = release_test(loaded.config, policy, root)
@@ -62,11 +64,11 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     campaign = release_campaign(loaded.config, policy, root)
     canonical = canonical_skills(loaded.config, root)
     _remark(proposer, canonical, say)
-    pending = _pending(loaded.config, root, canonical, say)
+    pending = pending_promotion(loaded.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
-        _print_offer(options, pending, root)
+        print_offer(options, pending, root)
         return ExitCode.VERDICT
-    start = _built_on(pending, canonical) if proposing.unapplied == "build_on" else None
+    start = built_on(pending, canonical) if proposing.unapplied == "build_on" else None
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -74,6 +76,7 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     ):
         announce(loaded, ground, say)
         errands = open_errands(proposer, ground, loaded.folders)
+        require_certificate(ground)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
         test = release_test(loaded.config, policy, root)
@@ -152,7 +155,9 @@ def release_test(config: Config, policy: Policy, root: Path) -> int:
     return Campaign(root, config.campaign).read().tests + 1
 
 
-def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Say) -> Judgement | None:
+def pending_promotion(
+    config: Config, root: Path, canonical: Mapping[str, Skill], say: Say
+) -> Judgement | None:
     """The newest promotion that `evolve apply` would take; says why others are passed over."""
     digests = {name: skill.digest for name, skill in canonical.items()}
     history = read_history(root)
@@ -169,7 +174,7 @@ def _pending(config: Config, root: Path, canonical: Mapping[str, Skill], say: Sa
     return None
 
 
-def _built_on(pending: Judgement | None, canonical: Mapping[str, Skill]) -> Overlay | None:
+def built_on(pending: Judgement | None, canonical: Mapping[str, Skill]) -> Overlay | None:
     """All that the run of the pending promotion promoted. PromotionError if that is not what the promotion says."""
     if pending is None:
         return None
@@ -187,7 +192,8 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
     return RunStarted(run=run.id, folder=str(run.path), root=str(root), configuration=digest_json(config))
 
 
-def _print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+def print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
+    """Offer an earlier promotion that nobody applied."""
     if options.json:
         print_json(summarise_offer(pending))
         return

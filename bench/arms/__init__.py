@@ -1,6 +1,7 @@
 """What one arm does in one cell: its sessions, phase boundaries, and the row that records it."""
 
 from bench.arms.cell import CHECK_OUTPUT, STOP_CAUSES, measure, same_measurement
+from bench.arms.checking import check_review
 from bench.arms.journal import CellEnded, CellKey, Entry, Journal, SessionEnded, open_journal, read_sessions
 from bench.arms.line import ModelAccess
 from bench.arms.live import LiveFiles, Shown
@@ -40,6 +41,7 @@ __all__ = [
     "Turn",
     "Workbench",
     "check_place",
+    "check_review",
     "check_tools",
     "confined_environment",
     "dependency_mounts",

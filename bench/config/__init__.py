@@ -1,10 +1,11 @@
 """Composing, validating, the frozen configuration (the only importer of Hydra and OmegaConf)."""
 
+from bench.config.axes import Axis, SweepBlock, Swept
 from bench.config.complaint import Complaint, KeyPath, dotted, refuse
 from bench.config.composed import CommandName, Composed, ComposedFile, Shadowing
 from bench.config.folders import ConfigFolder, search_folders
 from bench.config.inspect import explain, resolved_yaml, tree, which
-from bench.config.load import load_config
+from bench.config.load import load_config, load_swept
 from bench.config.model import (
     AgentConfig,
     ArmSpec,
@@ -33,13 +34,22 @@ from bench.config.model import (
 from bench.config.prompts import read_prompt
 from bench.config.resources import conf_folder, load_schema, schemas_folder
 from bench.config.root import ProjectMarker, find_root, read_marker
-from bench.config.saved import SAVED_SCHEMA, config_digest, read_overrides, read_saved_config, saved_config
+from bench.config.saved import (
+    SAVED_SCHEMA,
+    config_digest,
+    read_composed_files,
+    read_overrides,
+    read_saved_config,
+    saved_again,
+    saved_config,
+)
 from bench.config.schema_errors import schema_complaints
 
 __all__ = [
     "SAVED_SCHEMA",
     "AgentConfig",
     "ArmSpec",
+    "Axis",
     "BudgetConfig",
     "CampaignBudget",
     "CellBudget",
@@ -67,6 +77,8 @@ __all__ = [
     "Shadowing",
     "SkillSpec",
     "SuiteConfig",
+    "SweepBlock",
+    "Swept",
     "TaskFilter",
     "Tool",
     "conf_folder",
@@ -76,12 +88,15 @@ __all__ = [
     "find_root",
     "load_config",
     "load_schema",
+    "load_swept",
+    "read_composed_files",
     "read_marker",
     "read_overrides",
     "read_prompt",
     "read_saved_config",
     "refuse",
     "resolved_yaml",
+    "saved_again",
     "saved_config",
     "schema_complaints",
     "schemas_folder",

@@ -5,8 +5,10 @@ project's folders come before the built-in ones, and `/builtin/…` reaches a bu
 """
 
 import builtins
+import random
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from hydra._internal.defaults_list import DefaultsList
 from hydra.core.default_element import DefaultsTreeNode, GroupDefault, InputDefault
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions
+from hydra.core.override_parser.types import ChoiceSweep, Glob, RangeSweep
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.config_source import ConfigResult, ConfigSource
@@ -29,7 +32,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from bench.config.aliases import refuse_bombs
-from bench.config.complaint import Complaint, KeyPath, dotted, parts, refuse
+from bench.config.axes import BLOCK, Axis, Swept, assignments, read_block, refuse_axes, word
+from bench.config.complaint import Complaint, KeyPath, brief, dotted, parts, refuse
 from bench.config.composed import CommandName, Composed
 from bench.config.folders import options, search_folders
 from bench.config.guards import (
@@ -53,6 +57,7 @@ from bench.config.override import (
 )
 from bench.config.provenance import Entry, draft
 from bench.config.root import read_marker
+from bench.digest import digest_bytes
 from bench.errors import ConfigError
 
 _FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError, RecursionError)
@@ -71,28 +76,76 @@ def compose(
     root: Path | None,
     config_dirs: Sequence[Path] = (),
     command: CommandName = "evolve",
+    point: bool = False,
 ) -> Composed:
     """The configuration that config.yaml, evolve.toml's defaults, an experiment and `overrides` make; each beats
-    those before it. ConfigError says what is wrong. In the main thread only, because Hydra shares state.
+    those before it. ConfigError says what is wrong, also where a `sweep:` block waits for -m and this is no `point`
+    of one. In the main thread only, because Hydra shares state.
     """
-    if threading.current_thread() is not threading.main_thread():
-        raise RuntimeError("composing works in the main thread only")
-    refuse_credentials(overrides)
-    defaults = read_marker(root).defaults if root else {}
-    files = OptionFiles(search_folders(root, config_dirs), defaults, _parsed_yaml)
-    parsed = [_parsed(override) for override in overrides]
-    refuse_overrides(parsed, command)
-    refuse((each for one in parsed for each in content_complaints(one.value, one.path)), lambda _path: None)
-    listed = files.default_groups()
-    chosen = [as_hydra_takes_it(override, listed) for override in parsed]
-    config, listing = _load(_loader(files), files, chosen)
+    files = _option_files(overrides, root, config_dirs)
+    chosen, config, listing = _composed(files, overrides, command)
     content = _unresolved(config, command)
+    if content.pop(BLOCK, None) is not None and not point:
+        raise ConfigError(
+            "the configuration has a block sweep:, which gives several values to keys\n"
+            "  to run one after the other: evolve -m …, bench -m …; for a single run, leave the block out: ~sweep"
+        )
     composed = draft(files, _entries(listing), chosen, content, command)
     refuse((_missing(path, composed) for path in missing_paths(content)), composed.origin)
     values = _resolved(content, composed)
     refuse(value_complaints(values), composed.origin)
     tree = "\n".join(_tree(listing.defaults_tree, files))
     return structs.replace(composed, values=values, overrides=tuple(overrides), tree=tree)
+
+
+def read_swept(
+    overrides: Sequence[str],
+    *,
+    root: Path | None,
+    config_dirs: Sequence[Path] = (),
+    command: CommandName = "evolve",
+) -> Swept:
+    """What a multirun varies, by what was typed and by the `sweep:` block of the option files that its first point
+    chooses. No point is composed whole. ConfigError also for an option that does not exist.
+    """
+    files = _option_files(overrides, root, config_dirs)
+    read = [_axis_or_word(text, files) for text in overrides]
+    axes = [each for each in read if isinstance(each, Axis)]
+    fixed = [each for each in read if isinstance(each, str)]
+    first = [f"{axis.key}={axis.values[0]}" for axis in axes if axis.values]
+    _, config, _ = _composed(files, [*fixed, *first], command)
+    block = read_block(_unresolved(config, command).get(BLOCK))
+    axes += [_block_axis(key, values, files) for key, values in block.axes.items()]
+    swept = Swept(
+        command=command,
+        fixed=tuple(fixed),
+        axes=tuple(axes),
+        zipped=tuple(tuple(group) for group in block.zip),
+        include=assignments(block.include),
+        exclude=assignments(block.exclude),
+    )
+    refuse_axes(swept, [_key_of(_grammar().parse_override(text)).lstrip("+~") for text in fixed])
+    return swept
+
+
+def _option_files(overrides: Sequence[str], root: Path | None, config_dirs: Sequence[Path]) -> OptionFiles:
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("composing works in the main thread only")
+    refuse_credentials(overrides)
+    defaults = read_marker(root).defaults if root else {}
+    return OptionFiles(search_folders(root, config_dirs), defaults, _parsed_yaml)
+
+
+def _composed(
+    files: OptionFiles, overrides: Sequence[str], command: CommandName
+) -> tuple[list[Override], DictConfig, DefaultsList]:
+    """The overrides as Hydra takes them, and what it makes of them, unresolved."""
+    parsed = [_parsed(override) for override in overrides]
+    refuse_overrides(parsed, command)
+    refuse((each for one in parsed for each in content_complaints(one.value, one.path)), lambda _path: None)
+    listed = files.default_groups()
+    chosen = [as_hydra_takes_it(override, listed) for override in parsed]
+    return (chosen, *_load(_loader(files), files, chosen))
 
 
 class _Source(ConfigSource):
@@ -171,11 +224,74 @@ def _parsed(text: str) -> Override:
     )
 
 
-def _grammar() -> OverridesParser:
-    """Hydra's grammar of overrides without `shuffle`, which gives another list each time."""
+def _grammar(*, sweeps: bool = False) -> OverridesParser:
+    """Hydra's grammar of overrides without `shuffle`, which gives another list each time; among `sweeps` it takes an
+    axis, whose order is then drawn by its own text.
+    """
     functions = create_functions()
     del functions.definitions["shuffle"]
+    if sweeps:
+        functions.register(name="shuffle", func=_shuffled)
     return OverridesParser(functions)
+
+
+def _shuffled(*args: Any, sweep: Any = None) -> ChoiceSweep | RangeSweep:
+    values = sweep if sweep is not None else args[0] if len(args) == 1 else None
+    marked = copy(values) if values is not None else ChoiceSweep(list=[*args], simple_form=True)
+    if not isinstance(marked, ChoiceSweep | RangeSweep):
+        raise TypeError("shuffle takes the values of an axis")
+    marked.shuffle = True
+    return marked
+
+
+def _axis_or_word(text: str, files: OptionFiles) -> Axis | str:
+    """An override that gives several values as an axis, another one as it is."""
+    try:
+        parsed = _grammar(sweeps=True).parse_override(reference_secrets(text))
+        if not parsed.is_sweep_override():
+            return text
+        axis = Axis(_key_of(parsed), _values_of(parsed, text, files))
+    except (*_FAILURES, TypeError) as error:
+        raise unreadable(text) from error
+    _refuse_options(axis, text, files)
+    return axis
+
+
+def _block_axis(key: str, values: str | builtins.list[Any], files: OptionFiles) -> Axis:
+    if isinstance(values, str):
+        axis = _axis_or_word(f"{key}={values}", files)
+        return axis if isinstance(axis, Axis) else Axis(key, (word(values),))
+    axis = Axis(key, tuple(word(value) for value in values))
+    _refuse_options(axis, f"sweep.axes.{key}", files)
+    return axis
+
+
+def _values_of(parsed: Any, text: str, files: OptionFiles) -> tuple[str, ...]:
+    """The values in the grammar's own words; a shuffled axis has the order that its text draws."""
+    value = parsed._value  # noqa: SLF001 - there is no public reader
+    if isinstance(value, Glob):
+        return tuple(value.filter(builtins.list(options(files.folders, parsed.key_or_group))))
+    if not getattr(value, "shuffle", False):
+        return tuple(parsed.sweep_string_iterator())
+    parsed._value = copy(value)  # noqa: SLF001
+    parsed._value.shuffle = False  # noqa: SLF001
+    found = builtins.list(parsed.sweep_string_iterator())
+    random.Random(digest_bytes(text.encode())).shuffle(found)  # noqa: S311 - the same order each time
+    return tuple(found)
+
+
+def _key_of(parsed: Any) -> str:
+    return str(parsed.get_key_element())
+
+
+def _refuse_options(axis: Axis, text: str, files: OptionFiles) -> None:
+    """ConfigError for the first option that a group does not have, known before anything is composed."""
+    if axis.name not in files.groups:
+        return
+    known = options(files.folders, axis.name)
+    for value in axis.values:
+        if value.strip("'\"") not in known and value != "null" and not value.startswith("["):
+            raise missing_option(f"{axis.name}/{value}", [*known], brief(text), files.folders)
 
 
 def _loader(files: OptionFiles) -> ConfigLoaderImpl:

@@ -198,10 +198,13 @@ class ProposerConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class PromotionConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which policy decides, on which split of the tasks."""
+    """Which policy decides, on which split of the tasks. `certified` asks for a certificate of every task that is
+    measured; unset in configurations from before there were certificates.
+    """
 
     policy: str
     split: Literal["all", "train", "holdout"]
+    certified: bool | UnsetType = UNSET
     options: dict[str, Any] = field(default_factory=dict)
 
 

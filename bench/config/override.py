@@ -41,8 +41,8 @@ class Override(Struct, frozen=True, kw_only=True):
         return self.key in groups and not isinstance(self.value, dict)
 
 
-def quoted(key: str, value: str) -> str:
-    """`key=value` with the value as literal text, ready to be pasted into a shell."""
+def grammar_text(value: str) -> str:
+    """A text in quotes, as the grammar takes it literally."""
     escaped: list[str] = []
     backslashes = 0
     for character in value:
@@ -50,7 +50,12 @@ def quoted(key: str, value: str) -> str:
             escaped.append("\\" * backslashes + "\\")
         backslashes = backslashes + 1 if character == "\\" else 0
         escaped.append(character)
-    text = f"{key}='{''.join(escaped)}{chr(92) * backslashes}'"  # chr(92) is a backslash
+    return f"'{''.join(escaped)}{chr(92) * backslashes}'"  # chr(92) is a backslash
+
+
+def quoted(key: str, value: str) -> str:
+    """`key=value` with the value as literal text, ready to be pasted into a shell."""
+    text = f"{key}={grammar_text(value)}"
     return shlex.quote(text) if re.search(r'[$`"\\!]', text) else f'"{text}"'
 
 
@@ -148,6 +153,7 @@ def _sweep(override: Override) -> ConfigError:
     value = override.text.partition("=")[2]
     return ConfigError(
         f"{override.label} gives several values, which is a sweep, and a sweep is not available without -m"
+        " (evolve -m …, bench -m …), which makes each of them a run of its own"
         + _quoting_hint(override.key, value)
     )
 

@@ -32,7 +32,13 @@ def saved_config(config: Config, composed: Composed) -> dict[str, Any]:
         "config": msgspec.to_builtins(config),
         "overrides": list(composed.overrides),
         "sources": dict(composed.sources),
+        "files": {file.label: file.digest for file in composed.files},
     }
+
+
+def saved_again(path: Path, config: Config) -> dict[str, Any]:
+    """What config.json holds of a run that repeats the one at `path` with another configuration."""
+    return _content(path) | {"digest": config_digest(config), "config": msgspec.to_builtins(config)}
 
 
 def read_saved_config(path: Path) -> Config:
@@ -62,6 +68,13 @@ def read_saved_config(path: Path) -> Config:
 def read_overrides(path: Path) -> tuple[str, ...]:
     """The words that a saved configuration was composed from."""
     return tuple(_content(path)["overrides"])
+
+
+def read_composed_files(path: Path) -> dict[str, str]:
+    """The digest of each file that a saved configuration was composed from, by how messages name it; none in
+    those that were saved before this was noted.
+    """
+    return dict(_content(path).get("files", {}))
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from bench.digest import digest_tree
 from bench.environments.model import SYSTEM_PATH, OpenedEnvironment
 from bench.environments.virtual import environment_key, make_virtual, seen_python
 from bench.errors import SuiteError, WorkspaceError
@@ -63,6 +64,13 @@ class Environments:
         if not (self._prepared / key).is_dir():
             raise WorkspaceError(f"the Python environment {key[:12]} is not prepared")
         return self._prepared / key
+
+
+def prepared_digest(root: Path, environment: Environment, *, contained: bool) -> str:
+    """Digest of the files of a prepared environment, blank where it is not prepared for this Python."""
+    python, _ = seen_python(contained=contained)
+    folder = prepared_folder(root) / environment_key(environment, python)
+    return digest_tree(folder) if folder.is_dir() else ""
 
 
 def prepared_folder(root: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from bench.scoring.matching import Pair, match
 from bench.scoring.model import BLOCKING, LARGEST_REVIEW, MOST_FINDINGS, Finding, Review, ReviewScore
+from bench.scoring.planting import is_test
 from bench.scoring.review import read_review, short_path
 from bench.scoring.schema import review_schema
 from bench.scoring.score import WEIGHTS, right_verdict, score_review
@@ -22,6 +23,7 @@ __all__ = [
     "ReviewScore",
     "Signs",
     "command_words",
+    "is_test",
     "match",
     "read_review",
     "review_schema",

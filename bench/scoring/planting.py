@@ -80,6 +80,11 @@ class Changed(Struct, frozen=True):
     gone: bool
 
 
+def is_test(path: str) -> bool:
+    """Whether a path is one of a test, by its name and the folders that it lies in."""
+    return _TEST.search(path) is not None
+
+
 def of_file(changed: Changed) -> Iterator[str]:
     """What a changed file was planted for, by its name and what is new in it."""
     for rule in _FILE_RULES:

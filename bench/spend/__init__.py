@@ -9,6 +9,7 @@ from bench.spend.campaign import (
     keep_spend,
     read_ledger,
     refuse_spent_campaign,
+    siblings_spent,
     total,
 )
 from bench.spend.earlier import earlier_rows
@@ -17,6 +18,7 @@ from bench.spend.journal import JOURNAL, Journal, read_journal
 from bench.spend.ledger import ArmSpend, Caps, Ledger, Limit, Refused, limits_of, replay
 from bench.spend.model import (
     NOTHING,
+    PICODOLLARS,
     PROPOSER,
     Amounts,
     Entry,
@@ -53,6 +55,7 @@ __all__ = [
     "LEAST_PAID",
     "NOTHING",
     "OUT_OF_BUDGET",
+    "PICODOLLARS",
     "PROPOSER",
     "WORKED",
     "Account",
@@ -112,6 +115,7 @@ __all__ = [
     "session_seconds",
     "settlement",
     "shown",
+    "siblings_spent",
     "spend_schema",
     "tokens_of",
     "total",

@@ -81,6 +81,20 @@ def keep_spend(root: Path, run: RunFolder) -> None:
         remember(root, PRUNED_SPEND, run.id, spent)
 
 
+def siblings_spent(root: Path, siblings: Sequence[str], terms: Terms) -> Amounts:
+    """What the other points of a multirun have spent. RunError if one that spent was removed since."""
+    amounts = NOTHING
+    for run in siblings:
+        folder = RunFolder(root / RUNS / run)
+        if not folder.path.is_dir():
+            raise RunError(
+                f"run {run} of this multirun was removed: nobody can tell what it spent of the shared budget\n"
+                "  restore it from a copy, or start again: rows that still hold are reused"
+            )
+        amounts = amounts.plus(_spent(folder, terms))
+    return amounts
+
+
 def total(runs: Sequence[RunSpend]) -> Amounts:
     """The sum."""
     amounts = NOTHING

@@ -31,7 +31,7 @@ class Caps(Struct, frozen=True, kw_only=True):
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """One limit. `before` is what other runs of the campaign have used of it."""
+    """One limit. `before` is what other runs have used of it: those of the campaign, or of the same multirun."""
 
     scope: Literal["run", "campaign"]
     unit: Unit
@@ -149,9 +149,13 @@ class Ledger:
         self.arms[arm] = _with(self.arms.get(arm, ArmSpend()), entry)
 
 
-def limits_of(run: Caps, campaign: Caps, before: Amounts = NOTHING) -> tuple[Limit, ...]:
-    """The limits of a run in a campaign whose other runs have used `before`."""
-    own = [Limit(scope="run", unit=unit, most=most) for unit, most in _capped(run)]
+def limits_of(
+    run: Caps, campaign: Caps, before: Amounts = NOTHING, siblings: Amounts = NOTHING
+) -> tuple[Limit, ...]:
+    """The limits of a run in a campaign whose other runs have used `before`, and whose `siblings` of a multirun have
+    used of the one budget that holds for all of them.
+    """
+    own = [Limit(scope="run", unit=unit, most=most, before=siblings.of(unit)) for unit, most in _capped(run)]
     shared = [
         Limit(scope="campaign", unit=unit, most=most, before=before.of(unit))
         for unit, most in _capped(campaign)

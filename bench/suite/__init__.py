@@ -1,7 +1,7 @@
 """Tasks, hidden oracles, labels, digests; what prepares a suite."""
 
-from bench.suite.copies import MANIFEST, Hidden, hidden_of, open_oracle, to_leave_out
-from bench.suite.digests import TaskDigests, environment_digest, task_digests
+from bench.suite.copies import CERTIFICATE, MANIFEST, Hidden, hidden_of, open_oracle, to_leave_out
+from bench.suite.digests import TaskDigests, environment_digest, frame_digest, task_digest, task_digests
 from bench.suite.documents import Document, read_json, read_yaml
 from bench.suite.files import (
     Entry,
@@ -24,6 +24,7 @@ from bench.suite.model import (
     OracleFile,
     RepositorySource,
     Severity,
+    Solutions,
     Source,
     Split,
     Suite,
@@ -33,10 +34,12 @@ from bench.suite.model import (
 from bench.suite.packages import packages_specification, prepare_packages
 from bench.suite.packages_model import PackagesSpec, PreparedSuite, PreparedTask
 from bench.suite.pip import pip_said, require_pip, run_pip
+from bench.suite.refs import resolve_commit
 from bench.suite.select import Selection, select_tasks
 from bench.suite.tree import digest_source
 
 __all__ = [
+    "CERTIFICATE",
     "MANIFEST",
     "Asset",
     "CommandOracle",
@@ -56,6 +59,7 @@ __all__ = [
     "RepositorySource",
     "Selection",
     "Severity",
+    "Solutions",
     "Source",
     "Split",
     "Suite",
@@ -66,6 +70,7 @@ __all__ = [
     "check_path",
     "digest_source",
     "environment_digest",
+    "frame_digest",
     "hidden_of",
     "list_entries",
     "load_suite",
@@ -77,9 +82,11 @@ __all__ = [
     "read_json",
     "read_yaml",
     "require_pip",
+    "resolve_commit",
     "run_pip",
     "select_tasks",
     "shown",
+    "task_digest",
     "task_digests",
     "to_leave_out",
 ]

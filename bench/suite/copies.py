@@ -8,6 +8,7 @@ from msgspec import Struct
 from bench.suite.model import CommandOracle, Suite, Task
 
 MANIFEST = b"suite.yaml"
+CERTIFICATE = "certificate.json"  # beside it: what `bench validate` found out
 # what is shorter tells nothing and may well be somebody else's: an empty file, `__init__.py`
 TELLING = 64
 

@@ -35,6 +35,13 @@ class DeclaredEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
     requirements: str | None = None
 
 
+class DeclaredSolutions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Files with git patches over the starting state: one that is right, and ones that are not."""
+
+    reference: str | None = None
+    wrong: tuple[str, ...] = ()
+
+
 class DeclaredTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of `tasks`, as schemas/suite.schema.json describes it."""
 
@@ -51,6 +58,7 @@ class DeclaredTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     dependencies: tuple[DeclaredFile, ...] = ()
     environment: DeclaredEnvironment = DeclaredEnvironment()
     derived: tuple[Derived, ...] = ()
+    solutions: DeclaredSolutions = DeclaredSolutions()
     critical: bool = False
     expensive: bool = False
     notes: str = ""

@@ -36,6 +36,18 @@ def task_digests(task: Task) -> TaskDigests:
     )
 
 
+def task_digest(task: Task) -> str:
+    """Digest over the content of one task, as the suite's covers it: its solutions are no part of it."""
+    return digest_json(_content(task))
+
+
+def frame_digest(task: Task) -> str:
+    """Digest of a task without its prompt, its hidden oracle and what lies around its working copy."""
+    digests = task_digests(task)
+    rest = {"setup": digests.setup, "verify": digests.verify, "assets": digests.assets}
+    return digest_json({**_content(task), "digests": rest})
+
+
 def environment_digest(environment: Environment) -> str:
     """Digest of what a task asks of its environment; the interpreter itself is the host's."""
     requirements = environment.requirements

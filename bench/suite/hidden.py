@@ -30,6 +30,9 @@ def _hidden(task: DeclaredTask) -> Iterator[str]:
     if task.oracle.labels is not None:
         yield task.oracle.labels
     yield from (file.source for file in task.oracle.files)
+    yield from task.solutions.wrong
+    if task.solutions.reference is not None:
+        yield task.solutions.reference
 
 
 def _shown(task: DeclaredTask) -> Iterator[tuple[KeyPath, str]]:

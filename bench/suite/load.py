@@ -1,7 +1,7 @@
 """Loads a suite: reads every file, resolves every ref, and says everything that is wrong at once."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,7 @@ from bench.suite.digests import suite_digest
 from bench.suite.documents import Document, read_yaml
 from bench.suite.files import Refused, read_file, read_text
 from bench.suite.hidden import leaks
-from bench.suite.model import Suite
+from bench.suite.model import Suite, Task
 from bench.suite.problems import Problems
 from bench.suite.refs import resolve_commit
 from bench.suite.tasks import Desk, make_task
@@ -50,7 +50,7 @@ def load_suite(config: SuiteConfig, root: Path) -> Suite:
         tasks=tasks,
         digest=suite_digest(tasks),
         manifest=read_file(folder, SUITE_FILE, MOST_BYTES),
-        labels=frozenset(_label_files(folder, declared)),
+        labels=frozenset((*_label_files(folder, declared), *_solutions(tasks))),
     )
 
 
@@ -58,6 +58,12 @@ def _label_files(folder: Path, declared: DeclaredSuite) -> Iterator[bytes]:
     """The bytes of every file of labels, which were read as labels before."""
     for path in {task.oracle.labels for task in declared.tasks if task.oracle.labels is not None}:
         yield read_file(folder, path, MOST_BYTES)
+
+
+def _solutions(tasks: Iterable[Task]) -> Iterator[bytes]:
+    """The bytes of every known solution, which are as private as labels."""
+    for task in tasks:
+        yield from task.solutions.contents
 
 
 def _read(folder: Path, name: str) -> Document:

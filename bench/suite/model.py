@@ -97,6 +97,21 @@ class Derived(Struct, frozen=True, forbid_unknown_fields=True):
     target: str
 
 
+class Solutions(Struct, frozen=True):
+    """Solutions that `bench validate` tries, as git patches over the starting state: one that is right, and ones
+    that are not, by name. No session sees them, and no measurement depends on them.
+    """
+
+    reference: bytes | None = None
+    wrong: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def contents(self) -> tuple[bytes, ...]:
+        """The bytes of all of them."""
+        right = () if self.reference is None else (self.reference,)
+        return (*right, *(content for _, content in self.wrong))
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """One thing to do: a source, an uncommitted change over it, a prompt, a visible check and a hidden oracle.
 
@@ -116,6 +131,7 @@ class Task(Struct, frozen=True, kw_only=True):
     dependencies: tuple[Asset, ...] = ()
     derived: tuple[Derived, ...] = ()
     environment: Environment = Environment()
+    solutions: Solutions = Solutions()
     critical: bool = False
     expensive: bool = False
 
@@ -127,7 +143,8 @@ class Task(Struct, frozen=True, kw_only=True):
 class Suite(Struct, frozen=True):
     """A versioned set of tasks. `folder` is never shown to an agent; `digest` is over all of its content.
 
-    `manifest` is the suite file, `labels` are the files of hidden labels: a copy of them is hidden as well.
+    `manifest` is the suite file, `labels` are the files of hidden labels and of solutions: a copy of them is hidden
+    as well.
     """
 
     name: str

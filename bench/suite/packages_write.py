@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bench.digest import canonical_json, digest_files
 from bench.errors import SuiteError
+from bench.suite.copies import CERTIFICATE
 from bench.suite.model import Label
 from bench.suite.packages_model import PreparedTask, slug
 
@@ -82,7 +83,9 @@ def put_in_place(built: Path, destination: Path, aside: Path) -> None:
 
 def _content(folder: Path) -> str:
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return digest_files({name: path.read_bytes() for name, path in files.items() if name != _RECORD})
+    return digest_files(
+        {name: path.read_bytes() for name, path in files.items() if name not in (_RECORD, CERTIFICATE)}
+    )
 
 
 def _task(task: PreparedTask) -> dict[str, Any]:

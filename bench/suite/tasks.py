@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from bench.suite.declared import DeclaredFile, DeclaredSource, DeclaredTask
+from bench.suite.declared import DeclaredFile, DeclaredSolutions, DeclaredSource, DeclaredTask
 from bench.suite.derived import check_derived
 from bench.suite.documents import Document
 from bench.suite.files import LONGEST_PATH, Refused, check_path, read_file, read_text, shown
@@ -18,6 +18,7 @@ from bench.suite.model import (
     LabelOracle,
     Oracle,
     RepositorySource,
+    Solutions,
     Source,
     Task,
     TreeSource,
@@ -70,7 +71,8 @@ def make_task(desk: Desk, number: int, declared: DeclaredTask) -> Task | None:
     prompt = attempt(place("prompt"), functools.partial(_prompt, desk.folder, declared.prompt))
     oracle = _oracle(desk, place("oracle"), declared)
     brought = _brought_along(desk, place, declared)
-    if source is None or prompt is None or oracle is None or brought is None:
+    solutions = attempt(place("solutions"), functools.partial(_solutions, desk.folder, declared))
+    if source is None or prompt is None or oracle is None or brought is None or solutions is None:
         return None
     if isinstance(oracle, LabelOracle):
         _check_class(desk.problems, place("class"), declared.class_, oracle)
@@ -88,6 +90,7 @@ def make_task(desk: Desk, number: int, declared: DeclaredTask) -> Task | None:
         dependencies=brought.dependencies,
         derived=declared.derived,
         environment=brought.environment,
+        solutions=solutions,
         critical=declared.critical,
         expensive=declared.expensive,
     )
@@ -128,10 +131,23 @@ def _source(desk: Desk, declared: DeclaredSource) -> Source:
 def _change(folder: Path, declared: str | None) -> Change:
     if declared is None or declared == "all":
         return "all" if declared else None
+    return _patch(folder, declared)
+
+
+def _patch(folder: Path, declared: str) -> bytes:
     patch = _named(declared, lambda: read_file(folder, check_path(declared), MOST_CHANGE_BYTES))
     if not patch.strip():
         raise Refused(f"`{declared}` is empty: it must be a git patch")
     return patch
+
+
+def _solutions(folder: Path, declared: DeclaredTask) -> Solutions:
+    """The known solutions of a task that is judged by a hidden test: a review's follow from its labels."""
+    files = declared.solutions
+    if declared.oracle.labels is not None and files != DeclaredSolutions():
+        raise Refused("a review's right and wrong answers follow from its labels: leave `solutions` out")
+    right = None if files.reference is None else _patch(folder, files.reference)
+    return Solutions(right, tuple((Path(path).stem, _patch(folder, path)) for path in files.wrong))
 
 
 def _prompt(folder: Path, declared: str) -> str:

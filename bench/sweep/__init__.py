@@ -19,6 +19,7 @@ from bench.sweep.ground import (
     seal_plan,
     sweep_on,
 )
+from bench.sweep.live_files import tools_digest
 from bench.sweep.looks import Extent, extent
 from bench.sweep.model import (
     Declared,
@@ -96,6 +97,7 @@ __all__ = [
     "shortfalls",
     "sweep_on",
     "sweep_report",
+    "tools_digest",
     "with_concurrent",
     "with_reuse",
     "works_on",

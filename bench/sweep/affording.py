@@ -23,6 +23,7 @@ from bench.spend import (
     run_caps,
     session_seconds,
     shown,
+    siblings_spent,
     total,
 )
 from bench.sweep.ground import Ground
@@ -90,8 +91,9 @@ def refuse_unfinishable(ground: Ground, plan: Plan, folder: Path, run: RunFolder
 def limits_now(ground: Ground, run: RunFolder | None = None) -> tuple[Limit, ...]:
     """The limits of the run and its campaign, with what other runs have used."""
     others = campaign_runs(ground.root, ground.config, ground.means.terms, without=run.id if run else None)
+    shared = siblings_spent(ground.root, ground.means.siblings, ground.means.terms)
     budget = ground.config.budget
-    return limits_of(run_caps(budget), campaign_caps(budget), total(others))
+    return limits_of(run_caps(budget), campaign_caps(budget), total(others), shared)
 
 
 def _sentence(need: Amounts, limit: Limit, used: int) -> str:

@@ -27,7 +27,7 @@ from bench.environments import Environments, EnvironmentSource
 from bench.errors import SandboxUnavailable
 from bench.harness import Harness, read_harness
 from bench.plan_file import PLAN_VERSION
-from bench.project import RunFolder
+from bench.project import RUNS, RunFolder
 from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
@@ -113,8 +113,11 @@ def open_ground(
     config_dirs: Sequence[Path],
     cancellation: Cancellation,
     run: RunFolder | None = None,
+    siblings: Sequence[str] = (),
 ) -> Iterator[Ground]:
-    """Everything that can be checked before a cell is paid has been, once this yields. `run` is one that goes on."""
+    """Everything that can be checked before a cell is paid has been, once this yields. `run` is one that goes on;
+    `siblings` share its budget.
+    """
     began = time.time_ns()
     suite = load_suite(config.suite, root)
     selection = select_tasks(suite, config.tasks, include_expensive=config.include_expensive)
@@ -128,7 +131,7 @@ def open_ground(
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
     with (
-        deadline(config.budget, cancellation, read_worked(run.path) if run else 0.0) as ends,
+        deadline(config.budget, cancellation, _worked(root, run, siblings)) as ends,
         open_scratch(Path(config.sandbox.scratch)) as scratch,
     ):
         environments = Environments(root, scratch, contained=sandbox.contains)
@@ -161,8 +164,14 @@ def open_ground(
             harness=read_harness((("agents", config.agent.name), ("sandboxes", config.sandbox.name))),
             began=began,
             cpu=workshop.cpu,
-            means=structs.replace(means, ends=ends),
+            means=structs.replace(means, ends=ends, siblings=tuple(siblings)),
         )
+
+
+def _worked(root: Path, run: RunFolder | None, siblings: Sequence[str]) -> float:
+    """The seconds that a run and its siblings were at work."""
+    others = sum(read_worked(root / RUNS / each) for each in siblings)
+    return others + (read_worked(run.path) if run else 0.0)
 
 
 @contextmanager

@@ -31,16 +31,20 @@ from bench.spend import (
     read_prices,
     refuse_spent_campaign,
     run_caps,
+    siblings_spent,
     total,
 )
 
 
 class Means(Struct, frozen=True, kw_only=True):
-    """What a run's sessions may cost, by which prices, and until when."""
+    """What a run's sessions may cost, by which prices, and until when; `siblings` are the runs that share its budget:
+    the other points of a multirun.
+    """
 
     terms: Terms
     prices: PriceTable
     ends: Ends = Ends()
+    siblings: tuple[str, ...] = ()
 
 
 def read_means(config: Config, agent: Agent, root: Path, config_dirs: Sequence[Path]) -> Means:
@@ -74,7 +78,8 @@ def open_spending(
     """
     path, budget = run.path / JOURNAL, config.budget
     others = campaign_runs(root, config, means.terms, without=run.id)
-    limits = limits_of(run_caps(budget), campaign_caps(budget), total(others))
+    shared = siblings_spent(root, means.siblings, means.terms)
+    limits = limits_of(run_caps(budget), campaign_caps(budget), total(others), shared)
     ledger = read_ledger(path, limits)
     durable = is_paid(config, means)
     if durable:

@@ -111,7 +111,9 @@ def _most_fitting(
 def _remeasuring(
     ground: Ground, prior: Prior, wanted: Sequence[Wanted], selection: Selection, drift: DriftState
 ) -> Selection:
-    """The same with canaries."""
+    """The same with canaries; what another point of the same multirun has just measured needs none."""
+    if prior.name.partition("/")[0] in ground.means.siblings:
+        return selection
     looks = {key: pair.look for key, pair in drift.pool.pairs.items()} if drift.pool else {}
     return with_canaries(
         wanted,

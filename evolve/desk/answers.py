@@ -28,7 +28,7 @@ class ShownFile(Struct, frozen=True):
 class AnswerFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`answer.json`: what a proposing session left, on which skills (`base`), by whom, and of what it was shown.
 
-    `files` are the overlay's, by canonical path; `refused` says why there are none.
+    `prompt` is the digest of all that it was told; `files` are the overlay's, by canonical path; `refused` says why there are none.
     """
 
     schema_version: int
@@ -36,6 +36,7 @@ class AnswerFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     agent: str
     model: str | None
     effort: str | None
+    prompt: str
     seconds: float
     report: SessionReport
     evidence: Mapping[str, ShownFile]

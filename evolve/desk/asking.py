@@ -157,6 +157,7 @@ class GenerationDesk:
             agent=self._messenger.agent_name,
             model=config.model.id if self._messenger.crew.agent.calls_model else None,
             effort=config.effort,
+            prompt=digest_bytes(ask.prompt.encode()),
             seconds=session.result.seconds,
             report=session.report,
             evidence={name: ShownFile(digest_bytes(each), len(each)) for name, each in ask.evidence.items()},

@@ -93,3 +93,17 @@ def test_its_descriptors_are_given_back_and_never_inherited() -> None:
 
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+def test_a_part_stops_with_the_whole_and_the_whole_not_with_its_part() -> None:
+    with Cancellation() as whole:
+        with whole.part() as first:
+            first.cancel("breaker")
+        assert not whole.cancelled
+        with whole.part() as second:
+            whole.cancel("SIGINT")
+            assert (second.cause, second.hurry) == ("SIGINT", False)
+            whole.cancel("SIGINT")
+            assert second.hurry
+        with whole.part() as third:
+            assert third.cause == "SIGINT"

@@ -226,3 +226,21 @@ def test_a_missing_key_is_told_before_anything_is_started(project: Path, dialect
     assert done.code == 2
     assert "_API_KEY is not set" in done.err
     assert not list((starter_root(project) / "runs").glob("2*"))
+
+
+def test_without_containment_an_agent_is_refused_and_works_through_the_gateway_where_that_was_accepted(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, CLAUDE_CODE)
+    call = CLAUDE_CODE.call
+    stage.situation("one", says(call("skill")), says(call("shell", "echo 42 > answer.txt")), says())
+    refused = stage.command("bench", "sandbox=host")
+    assert refused.code == 2
+    assert "sandbox=host does not contain an agent that calls a model" in refused.err
+    seen = stage.bench("sandbox=host", "sandbox.accept_no_containment=true")
+    row = seen.rows["one"]
+    assert (seen.end("one"), row.outcome.oracle_passed) == (("measured", None), True)
+    assert row.usage.source == "gateway"
+    assert {kind: getattr(row.usage, kind) for kind in USAGE} == total([USAGE] * 3)
+    # what was planted for the provider is not the agent's, even where it could read everything
+    assert not [kept for key in PLANTED.values() for kept in files_with(seen.folder, key.encode())]

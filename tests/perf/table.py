@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
+from expanding import of_many_points
 from gateway_latency import of_the_gateway
 from many_cells import in_bubblewrap, on_the_host
 from many_prior_rows import of_earlier_rows
@@ -17,6 +18,7 @@ from many_rows import from_rows_to_a_verdict
 from measuring import Line
 from real_agent_cost import of_a_real_agent
 from repository_cost import on_a_repository
+from reproducing import of_ten_thousand_rows
 from resuming import of_a_finished_run
 from schedule import on_published_durations
 from starting import of_the_command
@@ -27,6 +29,7 @@ from bench.errors import SandboxUnavailable
 MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "schedule": on_published_durations,
     "start": of_the_command,
+    "points": of_many_points,
     "timeouts": of_a_stubborn_command,
     "host": on_the_host,
     "bubblewrap": in_bubblewrap,
@@ -36,6 +39,7 @@ MEASUREMENTS: dict[str, Callable[[], Iterator[Line]]] = {
     "agent": of_a_real_agent,
     "reuse": of_earlier_rows,
     "resume": of_a_finished_run,
+    "reproduce": of_ten_thousand_rows,
 }
 
 _COLUMNS = (50, 12, 46, 9, 9, 4)

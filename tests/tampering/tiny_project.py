@@ -1,5 +1,6 @@
 """A project with one small task, the ground that measures it, and cells that different programs work in."""
 
+import difflib
 import importlib.util
 import os
 import secrets
@@ -103,14 +104,19 @@ class Range(Struct, frozen=True, kw_only=True):
 @contextmanager
 def open_range(folder: Path) -> Iterator[Range]:
     """The ground of a new project below `folder`."""
-    root = folder / "project"
-    _write_repository(folder / "repository")
-    _write_project(root)
+    root = write_project(folder)
     overrides = ["suite=tiny", "arms=plain", "agent=command", f"sandbox.scratch={folder}", "timeout=20"]
     overrides.append(f"agent.options.program={honesty.__file__}")
     config, _ = load_config(overrides, root=root, config_dirs=(), command="bench")
     with Cancellation() as cancellation, open_ground(config, root, (), cancellation) as ground:
         yield Range(ground=ground, store=ObjectStore(root / "runs" / "objects"))
+
+
+def write_project(folder: Path) -> Path:
+    """A new project below `folder`, and the repository that its suite is about; the project's root."""
+    _write_repository(folder / "repository")
+    _write_project(folder / "project")
+    return folder / "project"
 
 
 def _write_repository(folder: Path) -> None:
@@ -138,7 +144,18 @@ def _write_project(root: Path) -> None:
     (suite / "oracles/check.py").write_bytes(CHECK.read_bytes())
     (suite / "oracles/cases.toml").write_text(_sealed_cases())
     (suite / "oracles/inside.py").write_text(INSIDE)
+    (suite / "right.patch").write_text(_patch(honesty.FIX))
+    (suite / "nearly.patch").write_text(_patch("sum(cents * min(count, 2) for"))
     (suite / "suite.yaml").write_text(yaml.safe_dump(_suite()))
+
+
+def _patch(fix: str) -> str:
+    """A git patch that puts `fix` in the place of the bug."""
+    path = "shelf/prices.py"
+    right = honesty.REPOSITORY[path].replace(honesty.BUG, fix)
+    lines = (honesty.REPOSITORY[path].splitlines(keepends=True), right.splitlines(keepends=True))
+    changed = "".join(difflib.unified_diff(*lines, f"a/{path}", f"b/{path}"))
+    return f"diff --git a/{path} b/{path}\n{changed}"
 
 
 def _arms() -> dict[str, Any]:
@@ -182,6 +199,7 @@ def _suite() -> dict[str, Any]:
                 "prompt": "work.md",
                 "verify": verify,
                 "environment": {"python": True},
+                "solutions": {"reference": "right.patch", "wrong": ["nearly.patch"]},
                 "oracle": {
                     "command": oracles[oracle][0],
                     "files": [{"source": f"oracles/{name}", "target": name} for name in oracles[oracle][1]],

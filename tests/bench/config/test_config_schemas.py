@@ -79,8 +79,8 @@ STRUCTS = {
     ("properties", "promotion"): "PromotionConfig",
     (): "Config",
 }
-# of a proposer that pays sessions only
-OPTIONAL = {"ProposerConfig": {"agent", "model", "effort"}}
+# of a proposer that pays sessions only; what configurations of before did not have
+OPTIONAL = {"ProposerConfig": {"agent", "model", "effort"}, "PromotionConfig": {"certified"}}
 
 
 @pytest.mark.parametrize(("path", "name"), STRUCTS.items(), ids=STRUCTS.values())

@@ -1,6 +1,9 @@
 """The budget at the wire: overshoot 0, whatever a provider states and however it breaks."""
 
+import contextlib
 import http.client
+import json
+import socket
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -160,6 +163,50 @@ def test_the_rest_of_a_budget_is_there_for_the_next_request(tmp_path: Path) -> N
         answers = [ask(cell.socket, PATHS["anthropic_messages"], asked).status for _ in range(20)]
         cell.close()
     assert answers == [200] * 20
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_session_gets_no_more_answers_than_its_turns_and_the_next_one_counts_anew(
+    protocol: ModelProtocol, tmp_path: Path
+) -> None:
+    with (
+        provider(whole(b"{}", kind="application/json")) as server,
+        opened(provider_config(server.base, tmp_path)) as gateway,
+    ):
+        cell = gateway.open_cell("c", "t", tmp_path)
+        cell.begin("plan", UnlimitedPurse(), turns=2)
+        told = [ask(cell.socket, PATHS[protocol], request(protocol)).status for _ in range(4)]
+        cell.begin("work", UnlimitedPurse())
+        told += [ask(cell.socket, PATHS[protocol], request(protocol)).status for _ in range(3)]
+        causes = [each.cause for each in cell.close().refused()]
+    final = 429 if protocol == "openai_responses" else 403
+    assert told == [200, 200, final, final, 200, 200, 200]
+    assert causes == ["too-many-requests"] * 2
+    assert len(server.seen) == 5
+
+
+def test_what_is_held_for_a_client_that_left_meanwhile_is_given_back(tmp_path: Path) -> None:
+    purse, asked, left = Watched(10**6), threading.Event(), threading.Event()
+
+    class Slow:
+        def reserve(self, ceiling: Ceiling) -> Hold | Refused:
+            asked.set()
+            left.wait(30)
+            return purse.reserve(ceiling)
+
+    with opened(script_config(tmp_path, {"reply": {"text": "x"}})) as gateway:
+        cell = gateway.open_cell("c", "t", tmp_path)
+        cell.begin("work", Slow())
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as client:
+            client.connect(str(cell.socket))
+            body = json.dumps(request("openai_chat")).encode()
+            head = f"POST {PATHS['openai_chat']} HTTP/1.1\r\nHost: c\r\nContent-Length: {len(body)}\r\n\r\n"
+            client.sendall(head.encode() + body)
+            assert asked.wait(30)
+        left.set()
+        cell.close()
+        assert purse.inner.held["money"] == 0
+        assert purse.peak > 0
 
 
 def test_a_gateway_that_dies_charges_what_was_under_way_at_its_ceiling(tmp_path: Path) -> None:

@@ -190,3 +190,13 @@ def test_dollars_are_shown_to_the_last_digit_that_counts() -> None:
     assert [dollars(picodollars(each)) for each in (0, 0.1, 2.345, 1e-12, 12)] == [
         "$0.00", "$0.10", "$2.345", "$0.000000000001", "$12.00",
     ]  # fmt: skip
+
+
+@given(small, small, cap)
+def test_runs_that_share_a_budget_never_pass_it_together(first: int, second: int, most: int | None) -> None:
+    shared = limits_of(Caps(tokens=most), Caps(), siblings=Amounts(tokens=first))
+    alone = limits_of(Caps(tokens=most), Caps())
+    asked = Amounts(tokens=second)
+    refused = isinstance(Ledger(shared).reserve(session(), asked), Refused)
+    assert refused == (most is not None and second > 0 and first + second > most)
+    assert limits_of(Caps(tokens=most), Caps(), siblings=NOTHING) == alone

@@ -1,0 +1,101 @@
+"""Many runs of one command as one: points expanded from axes, one budget, one journal, one table and picture."""
+
+from bench.multirun.command import (
+    Beginning,
+    Concluded,
+    Files,
+    Sweeping,
+    Ways,
+    bench_conclusion,
+    plan_sweep,
+    resume_sweep,
+    start_sweep,
+)
+from bench.multirun.driving import Driver, RunPoint, Turn, drive
+from bench.multirun.expansion import Point, expand, most_points
+from bench.multirun.folder import (
+    PICTURE,
+    REPORT,
+    RESULT,
+    PointJournal,
+    PointState,
+    create_sweep,
+    find_sweep,
+    hold_sweep,
+    is_sweep,
+    read_plan,
+    write_plan,
+)
+from bench.multirun.front import Dot, Span, pareto_front
+from bench.multirun.measuring import PointRows, make_dots, task_span
+from bench.multirun.model import (
+    MULTIRUN_VERSION,
+    MultirunPlan,
+    PlannedPoint,
+    PointBegun,
+    PointEnded,
+    PointEvent,
+    PointSkipped,
+)
+from bench.multirun.picture import picture
+from bench.multirun.planning import Ask, ceiling_words, make_plan, plan_lines
+from bench.multirun.report import aligned, dot_table, point_table, report_lines
+from bench.multirun.result import BenchSweep, Reached, SweepPoint, bench_sweep, dots_of, reached
+
+__all__ = [
+    "MULTIRUN_VERSION",
+    "PICTURE",
+    "REPORT",
+    "RESULT",
+    "Ask",
+    "Beginning",
+    "BenchSweep",
+    "Concluded",
+    "Dot",
+    "Driver",
+    "Files",
+    "MultirunPlan",
+    "PlannedPoint",
+    "Point",
+    "PointBegun",
+    "PointEnded",
+    "PointEvent",
+    "PointJournal",
+    "PointRows",
+    "PointSkipped",
+    "PointState",
+    "Reached",
+    "RunPoint",
+    "Span",
+    "SweepPoint",
+    "Sweeping",
+    "Turn",
+    "Ways",
+    "aligned",
+    "bench_conclusion",
+    "bench_sweep",
+    "ceiling_words",
+    "create_sweep",
+    "dot_table",
+    "dots_of",
+    "drive",
+    "expand",
+    "find_sweep",
+    "hold_sweep",
+    "is_sweep",
+    "make_dots",
+    "make_plan",
+    "most_points",
+    "pareto_front",
+    "picture",
+    "plan_lines",
+    "plan_sweep",
+    "point_table",
+    "reached",
+    "read_plan",
+    "report_lines",
+    "resume_sweep",
+    "start_sweep",
+    "task_span",
+    "write_plan",
+]

@@ -1,0 +1,152 @@
+"""What came out of a generation, computed again from what it left: artifacts, scores, rows, verdict."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from bench.arms import check_review
+from bench.config import Config
+from bench.digest import canonical_json, digest_bytes, digest_json
+from bench.errors import NotReproducible, UserError
+from bench.results import Artifact, ObjectStore, Row
+from bench.scoring import ReviewScore
+from bench.suite import LabelOracle, load_suite
+from bench.sweep import CASSETTES
+from evolve.errors import LockError
+from evolve.gate import Promotion, read_promotion
+from evolve.lock import Drift, Located, Observed, cassettes_in, drifts_of, models_served, observed_drifts
+from evolve.promoted import PromotedGeneration, generation_faults, read_generation, rebuild
+
+MOST_NAMED = 10
+
+
+class Recomputed(Struct, frozen=True, kw_only=True):
+    """The same once more. `results` is what comes out otherwise, `notes` why; `scored` and `left` count the scores
+    that were computed again, and those of tasks whose labels are others now.
+    """
+
+    generation: PromotedGeneration
+    again: Promotion
+    results: tuple[Drift, ...]
+    notes: tuple[str, ...]
+    artifacts: int
+    scored: int
+    left: int
+
+
+def recompute_all(
+    located: Located, config: Config, observed: Observed, drifts: Iterable[Drift]
+) -> Recomputed:
+    """Everything that follows from the run's own files. NotReproducible where they are not all there."""
+    generation = judged(located, config)
+    store, rows = ObjectStore(located.place.run.objects), generation.rows
+    artifacts = _whole(store, rows)
+    others = {drift.name for drift in drifts if drift.kind == "oracle"}
+    labels = _labels(located, config, others)
+    scored, left = _split(rows, labels)
+    again = _rebuilt(config, located, generation)
+    verdict = [*_verdict(located, generation, observed, again)]
+    return Recomputed(
+        generation=generation,
+        again=again,
+        results=(
+            *drifts_of("row", {"all": observed.rows}, {"all": again.metadata.rows}),
+            *drifts_of("cassette", observed.cassettes, cassettes_in(located.place.folder / CASSETTES)),
+            *observed_drifts(observed, _observed(observed, rows, store)),
+            *_scores(store, config, scored, labels),
+            *verdict,
+        ),
+        notes=tuple(generation_faults(config, located.place.run.id, generation)) if verdict else (),
+        artifacts=artifacts,
+        scored=len(scored),
+        left=left,
+    )
+
+
+def judged(located: Located, config: Config) -> PromotedGeneration:
+    """The generation as its folder holds it. NotReproducible names what of it cannot be read."""
+    folder = located.place.folder
+    try:
+        promotion = read_promotion(folder / "promotion.json")
+        return read_generation(folder, located.lock.sealed.generation, promotion, config)
+    except UserError as error:
+        raise LockError(str(error)) from error
+
+
+def _whole(store: ObjectStore, rows: Iterable[Row]) -> int:
+    """How many artifacts the rows name, once each was hashed. NotReproducible lists those that are not whole."""
+    named: dict[str, Artifact] = {kept.digest: kept for row in rows for kept in row.artifacts.values()}
+    damaged = [found for each in named.values() if (found := store.damage(each)) is not None]
+    if damaged:
+        listed = "".join(f"\n  {each.digest} is {each.problem}" for each in damaged[:MOST_NAMED])
+        more = f"\n  and {len(damaged) - MOST_NAMED} more" if len(damaged) > MOST_NAMED else ""
+        raise NotReproducible(
+            f"{len(damaged)} of {len(named)} artifacts of the rows are not whole in {store.folder}:{listed}{more}\n"
+            "  restore them from a copy: bench store import"
+        )
+    return len(named)
+
+
+def _labels(located: Located, config: Config, others: Iterable[str]) -> dict[str, LabelOracle]:
+    """The hidden labels of tasks that are what they were."""
+    changed = set(others)
+    try:
+        tasks = load_suite(config.suite, located.place.root).tasks
+    except UserError:
+        return {}
+    return {
+        task.id: task.oracle
+        for task in tasks
+        if isinstance(task.oracle, LabelOracle) and f"task {task.id}" not in changed
+    }
+
+
+def _split(rows: Iterable[Row], labels: dict[str, LabelOracle]) -> tuple[list[Row], int]:
+    scored = [row for row in rows if row.score is not None or row.outcome.kind == "review-invalid"]
+    ready = [row for row in scored if row.identity.task in labels]
+    return ready, len(scored) - len(ready)
+
+
+def _scores(
+    store: ObjectStore, config: Config, rows: Iterable[Row], labels: dict[str, LabelOracle]
+) -> Iterator[Drift]:
+    """The scores that do not follow from the review that was left."""
+    last = {name: arm.ordered_sessions()[-1][0] for name, arm in config.arms.items()}
+    known: dict[
+        tuple[str, str | None], ReviewScore | None
+    ] = {}  # agents that are deterministic repeat themselves
+    for row in rows:
+        kept = row.artifacts.get(f"review-{last.get(row.identity.arm)}")
+        task, digest = row.identity.task, None if kept is None else kept.digest
+        if (task, digest) not in known:
+            content = None if digest is None else store.get(digest)
+            known[task, digest] = check_review(labels[task], content).checks.score
+        score = known[task, digest]
+        if score != row.score:
+            then, now = (canonical_json(each).decode() for each in (row.score, score))
+            yield Drift(kind="score", name="/".join(map(str, row.key)), then=then, now=now)
+
+
+def _observed(observed: Observed, rows: Iterable[Row], store: ObjectStore) -> Observed:
+    return Observed(models=models_served(rows, store), rows="", verdict="", cassettes=observed.cassettes)
+
+
+def _rebuilt(config: Config, located: Located, generation: PromotedGeneration) -> Promotion:
+    try:
+        return rebuild(config, located.place.run.id, generation)
+    except (ValueError, UserError) as error:
+        raise LockError(
+            f"no verdict follows from the files of {located.place.folder}: {error}\n"
+            "  restore the run folder from a copy"
+        ) from error
+
+
+def _verdict(
+    located: Located, generation: PromotedGeneration, observed: Observed, again: Promotion
+) -> Iterator[Drift]:
+    path = located.place.folder / "promotion.json"
+    then, now = digest_bytes(path.read_bytes()), digest_bytes(canonical_json(again) + b"\n")
+    yield from drifts_of("verdict", {"promotion.json": then}, {"promotion.json": now})
+    yield from drifts_of("verdict", {"verdict": observed.verdict}, {"verdict": digest_json(again.verdict)})
+    if generation.torn:
+        yield Drift(kind="row", name="the last line", then="whole", now="torn")
