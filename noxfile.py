@@ -143,8 +143,9 @@ def perf(session: nox.Session) -> None:
 
 @nox.session(python=MAIN)
 def campaign(session: nox.Session) -> None:
-    """Ten rejected generations on `wild`: the sessions paid with and without reuse, as a table."""
+    """On `wild`: a search and the release test that it ends in; what ten rejected generations pay with and without reuse."""
     session.install(".[wild]")
+    session.run("python", "tests/campaign/release.py")
     session.run("python", "tests/campaign/campaign.py", *session.posargs)
 
 

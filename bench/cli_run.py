@@ -135,9 +135,13 @@ def _new_file(path: Path) -> BinaryIO:
 
 def command_again(options: argparse.Namespace) -> str:
     """The command line of this run, to be typed again."""
+    return shlex.join(["evolve", *own_words(options), *options.overrides])
+
+
+def own_words(options: argparse.Namespace) -> list[str]:
+    """Where this command looks for the project and for configuration, as words of a command line."""
     root = ["--root", options.root] if options.root else []
-    folders = [word for folder in options.config_dir for word in ("--config-dir", folder)]
-    return shlex.join(["evolve", *root, *folders, *options.overrides])
+    return [*root, *(word for folder in options.config_dir for word in ("--config-dir", folder))]
 
 
 def results_to(options: argparse.Namespace) -> TextIO:

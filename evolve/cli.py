@@ -42,7 +42,7 @@ Decide by controlled experiment whether a changed agent skill ships.
   evolve config which|tree|explain [KEY]
                                 where a setting comes from, and what it means
 
-Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.options.min_improvement=0.02
+Overrides are Hydra's: suite=wild generations=4 tasks.split=train promotion.options.search_alpha=0.1
 Without a project (no evolve.toml above), the embedded starter project is unpacked below ./runs/starter.
 Exit codes: 0 a verdict was reached, 1 unusable evidence or an outage, 2 a wrong request, 3 budget or deadline,
 4 certify found a broken bound or rehearse a fault, 5 something drifted, 6 cannot be reproduced, 130 interrupted."""

@@ -11,14 +11,15 @@ from bench.config import read_saved_config
 from bench.digest import digest_json
 from bench.errors import ExtensionError, UserError
 from bench.exits import ExitCode
-from bench.project import RunFolder, list_runs
-from evolve.gate import Decision, Promotion, recompute
+from bench.project import RunFolder, list_runs, run_folder
+from evolve.gate import Decision, Promotion, only_searches, recompute
 from evolve.promoted import generation_faults, read_generation, read_promotions
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """One idea that was judged. `base` is the digest of the incumbent skills that it was measured against;
-    `result` that of the skills with the idea in them; `complete` is false when the sweep was cut short.
+    """One idea that was judged, and all that a proposer may know of it: the decision, no task and no number. `base` is
+    the digest of the incumbent skills that it was measured against; `result` that of the skills with the idea in them;
+    `complete` is false when the sweep was cut short; `searched` if a promotion only moves the champion.
     """
 
     run: str
@@ -33,7 +34,11 @@ class Judgement(Struct, frozen=True, kw_only=True):
     decision: Decision
     contained: bool
     complete: bool
-    folder: Path
+    searched: bool = False
+
+    def folder(self, root: Path) -> Path:
+        """Where the generation lies in its project."""
+        return run_folder(root, self.run).path / f"gen-{self.generation}"
 
 
 class History(Struct, frozen=True, kw_only=True):
@@ -64,10 +69,10 @@ def _of_run(run: RunFolder) -> Iterator[Judgement | str]:
             yield _skipped(path, str(promotion))
             continue
         fault = _fault(run, number, path.parent, promotion)
-        yield _judgement(path.parent, promotion) if fault is None else _skipped(path, fault)
+        yield _judgement(promotion) if fault is None else _skipped(path, fault)
 
 
-def _judgement(folder: Path, promotion: Promotion) -> Judgement:
+def _judgement(promotion: Promotion) -> Judgement:
     about = promotion.metadata
     return Judgement(
         run=about.run,
@@ -82,7 +87,7 @@ def _judgement(folder: Path, promotion: Promotion) -> Judgement:
         decision=promotion.decision,
         contained=about.contained,
         complete=promotion.evidence.stopped is None and about.exit_code == ExitCode.VERDICT,
-        folder=folder,
+        searched=only_searches(promotion.verdict),
     )
 
 
@@ -137,6 +142,22 @@ def promoted_into(judgements: Iterable[Judgement], base: str) -> tuple[Judgement
             chain.insert(0, each)
             base = each.base
     return tuple(chain)
+
+
+def failed_release(judgements: Iterable[Judgement], pending: Judgement) -> Judgement | None:
+    """The test that refused to release what a search promoted: these very skills, and complete."""
+    if not pending.searched:
+        return None
+    tests = (each for each in judgements if not each.searched and each.complete)
+    return next(
+        (
+            each
+            for each in tests
+            if (each.suite, each.result, each.policy) == (pending.suite, pending.result, pending.policy)
+            and each.decision == "keep_incumbent"
+        ),
+        None,
+    )
 
 
 def unapplied_promotion(judgements: Iterable[Judgement], base: str, suite: str) -> Judgement | None:

@@ -5,14 +5,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.digest import digest_bytes
 from bench.errors import BudgetExhausted, OverlayError
 from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.watch import Noted
+from evolve.attempt import Reigning
 from evolve.begun import read_begun
 from evolve.desk import GenerationDesk
 from evolve.errors import ProposalFailed, ProposalStopped
-from evolve.generation import Conditions, Generation, Reigning, resume_generation, run_generation
+from evolve.generation import Conditions, Generation, resume_generation, run_generation
 from evolve.history import Judgement, read_history, relevant, skills_digest
 from evolve.lock import Parent, lock_of
 from evolve.promoted import freeze_start, remove_champion, write_champion
@@ -90,6 +92,7 @@ def _generation(
 
 def _setting(conditions: Conditions, number: int, incumbents: Mapping[str, Skill]) -> Setting:
     ground = conditions.ground
+    held_out = (task.id for task in ground.suite.tasks if task.split == "holdout")
     base = skills_digest({name: skill.digest for name, skill in incumbents.items()})
     judgements = relevant(
         read_history(ground.root).judgements,
@@ -98,13 +101,13 @@ def _setting(conditions: Conditions, number: int, incumbents: Mapping[str, Skill
         contained=ground.sandbox.contains,
     )
     return Setting(
-        root=ground.root,
         run=conditions.run.id,
         specs=ground.config.skills,
         incumbents=incumbents,
         base=base,
         suite=ground.suite.name,
         judgements=judgements,
+        held_out=frozenset(digest_bytes(name.encode()) for name in held_out),
         desk=_desk(conditions, number, base, judgements),
     )
 

@@ -2,32 +2,54 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.certificate import require_certificate
-from bench.cli_run import announce, command_again, confirmed, load, open_events, print_json, results_to
+from bench.cli_run import (
+    announce,
+    command_again,
+    confirmed,
+    load,
+    open_events,
+    own_words,
+    print_json,
+    results_to,
+)
 from bench.commandline import cancel_on_signals
-from bench.config import Config, PromotionConfig, ProposerConfig
+from bench.config import Config, PromotionConfig, ProposerConfig, read_overrides
 from bench.digest import digest_json
 from bench.errors import ConfigError
 from bench.exits import ExitCode
-from bench.project import RunFolder, removed_if_refused, start_run
+from bench.project import RunFolder, removed_if_refused, run_folder, start_run
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.sweep import Ground, canonical_skills, counting_work, open_ground, paying_campaign, refuse_solved
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.apply import offer_refusal, promoted_overlay
-from evolve.campaign import Campaign
 from evolve.desk import open_errands
 from evolve.errors import PromotionError
 from evolve.forecast import Forecast, forecast_lines, make_forecast
-from evolve.gate import Policy, load_policy, spends
+from evolve.gate import load_policy
 from evolve.generation import Conditions
-from evolve.history import Judgement, promoted_into, read_history, skills_digest, unapplied_promotion
+from evolve.history import (
+    Judgement,
+    failed_release,
+    promoted_into,
+    read_history,
+    skills_digest,
+    unapplied_promotion,
+)
 from evolve.loop import RunResult, run_generations
 from evolve.propose import Proposer, Remarking, create_proposer
+from evolve.release import (
+    refuse_unmeasurable,
+    refuse_unreleased,
+    release_campaign,
+    release_command,
+    release_test,
+)
 from evolve.summary import closing_lines, generation_lines, offer_lines, summarise, summarise_offer
 
 Say = Callable[[str], None]
@@ -46,8 +68,10 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         announce(loaded, ground, say)
         require_certificate(ground)
         policy = load_policy(promotion)
+        refuse_unmeasurable(loaded.config, policy)
         errands = open_errands(proposer, ground, loaded.folders)
-        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands)
+        test = release_test(loaded.config, policy, root)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands, test)
     if options.json:
         print_json(forecast)
     else:
@@ -61,13 +85,17 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
     proposing, promotion = deciding(loaded.config)
     policy, proposer = load_policy(promotion), create_proposer(proposing, root)
     campaign = release_campaign(loaded.config, policy, root)
+    refuse_unmeasurable(loaded.config, policy)
     canonical = canonical_skills(loaded.config, root)
     _remark(proposer, canonical, say)
     pending = pending_promotion(loaded.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
         print_offer(options, pending, root)
         return ExitCode.VERDICT
-    start = built_on(pending, canonical) if proposing.unapplied == "build_on" else None
+    start = None
+    if proposing.unapplied == "build_on":
+        refuse_unreleased(pending, policy)
+        start = built_on(pending, canonical, root)
     with (
         cancel_on_signals(quiet=options.quiet) as cancellation,
         open_ground(loaded.config, root, loaded.folders, cancellation) as ground,
@@ -78,7 +106,8 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         require_certificate(ground)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
-        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands)
+        test = release_test(loaded.config, policy, root)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands, test)
         for line in forecast_lines(forecast):
             say(line)
         if forecast.cost_high != 0 and not confirmed(loaded.config, _whole_cost(forecast), cancellation):
@@ -124,28 +153,6 @@ def deciding(config: Config) -> tuple[ProposerConfig, PromotionConfig]:
     return config.proposer, config.promotion
 
 
-def release_campaign(config: Config, policy: Policy, root: Path) -> Campaign | None:
-    """The campaign that a release test spends from, checked before anything is paid; None where nothing is spent."""
-    if not spends(policy):
-        return None
-    lacking = []
-    if config.campaign is None:
-        lacking.append(
-            "spends from a campaign's error budget, and none is named\n"
-            "  name one: campaign=NAME; or let the champion move without releasing: promotion.options.tier=search"
-        )
-    if config.reuse.source != "none":
-        lacking.append(
-            "promotes on rows of its own sweep only, and would be charged for earlier ones, too\n"
-            "  measure every cell: reuse=none"
-        )
-    if lacking or config.campaign is None:
-        raise ConfigError("\n".join(f"promotion={policy.name} with tier=release {each}" for each in lacking))
-    campaign = Campaign(root, config.campaign)
-    campaign.read()
-    return campaign
-
-
 def pending_promotion(
     config: Config, root: Path, canonical: Mapping[str, Skill], say: Say
 ) -> Judgement | None:
@@ -156,20 +163,27 @@ def pending_promotion(
         say(f"note: {printable(line)}")
     known, now = history.judgements, datetime.now(UTC)
     while (found := unapplied_promotion(known, skills_digest(digests), config.suite.name)) is not None:
-        folder = found.folder.parent
-        refusal = offer_refusal(root, RunFolder(folder), digests, now)
+        refusal = _refused(known, found) or offer_refusal(
+            root, run_folder(root, found.run), digests, now, searched=found.searched
+        )
         if refusal is None:
             return found
         say(f"note: the promotion of run {found.run} is not offered: {printable(refusal)}")
-        known = tuple(each for each in known if each.folder.parent != folder)
+        known = tuple(each for each in known if each.run != found.run)
     return None
 
 
-def built_on(pending: Judgement | None, canonical: Mapping[str, Skill]) -> Overlay | None:
+def _refused(known: Iterable[Judgement], found: Judgement) -> str | None:
+    """Why a champion is not offered for release again."""
+    failed = failed_release(known, found)
+    return None if failed is None else f"the release test of run {failed.run} kept the incumbent"
+
+
+def built_on(pending: Judgement | None, canonical: Mapping[str, Skill], root: Path) -> Overlay | None:
     """All that the run of the pending promotion promoted. PromotionError if that is not what the promotion says."""
     if pending is None:
         return None
-    overlay = promoted_overlay(RunFolder(pending.folder.parent))
+    overlay = promoted_overlay(run_folder(root, pending.run))
     made = {name: skill.digest for name, skill in apply_overlay(canonical, overlay).items()}
     if skills_digest(made) != pending.result:
         raise PromotionError(
@@ -186,11 +200,21 @@ def _started(run: RunFolder, root: Path, config: Config) -> RunStarted:
 def print_offer(options: argparse.Namespace, pending: Judgement, root: Path) -> None:
     """Offer an earlier promotion that nobody applied."""
     if options.json:
-        print_json(summarise_offer(pending))
+        print_json(summarise_offer(pending, run_folder(root, pending.run).path))
         return
     chain = promoted_into(read_history(root).judgements, pending.result)
     ideas = [each.idea for each in chain if each.run == pending.run]
-    print("\n".join(offer_lines(pending, ideas, root, command_again(options))))
+    print(
+        "\n".join(
+            offer_lines(pending, ideas, root, (command_again(options), _release(options, pending, root)))
+        )
+    )
+
+
+def _release(options: argparse.Namespace, pending: Judgement, root: Path) -> str:
+    """The command that tests a pending champion for release; the words are those of its own run."""
+    words = read_overrides(run_folder(root, pending.run).path / "config.json")
+    return release_command([*own_words(options), *words], pending.policy, pending.run)
 
 
 def print_result(

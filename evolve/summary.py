@@ -1,5 +1,6 @@
 """How a run ends on the screen: the verdict in a sentence, the numbers it rests on, what to do next."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from evolve.gate import Decision, PairVerdict, TaskVerdict, Verdict, only_search
 from evolve.generation import Generation, may_be_topped_up
 from evolve.history import Judgement
 from evolve.loop import RunResult
+from evolve.release import release_command
 from evolve.words import SENTENCES, topup_advice
 
 MOST_ROWS = 40
@@ -48,9 +50,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     code: int
 
 
-def summarise_offer(pending: Judgement) -> RunSummary:
-    """An earlier promotion as data: nothing was measured now."""
-    folder = pending.folder.parent
+def summarise_offer(pending: Judgement, folder: Path) -> RunSummary:
+    """An earlier promotion as data: nothing was measured now. `folder` is its run's."""
     return RunSummary(
         run=pending.run,
         folder=str(folder),
@@ -99,10 +100,11 @@ def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: boo
     if result.champion is not None and not contained:
         lines += ["measured without containment, never applied: measure again with sandbox=bubblewrap"]
     elif result.champion is not None and any(only_searches(each.verdict) for each in result.generations):
+        policy = result.generations[-1].verdict.policy
         lines += [
             f"champion: {result.champion}",
-            "tier=search releases nothing; next: read the reports, then test it for release, with your other options:",
-            f"  evolve proposer=manual proposer.options.overlay={result.champion} promotion=exact campaign=NAME reuse=none",
+            "next: read the reports, then test it for release, on the tasks that are held out (tier=search releases nothing):",
+            f"  {release_command(shlex.split(again)[1:], policy, folder.name)}",
         ]
     elif result.champion is not None:
         lines += [
@@ -122,15 +124,20 @@ def closing_lines(result: RunResult, folder: Path, root: Path, *, contained: boo
     return lines
 
 
-def offer_lines(pending: Judgement, ideas: Sequence[str], root: Path, again: str) -> list[str]:
-    """An earlier promotion that nobody applied, offered before anything new is proposed."""
-    apply = command_line(pending.run, root, Path.cwd())
+def offer_lines(pending: Judgement, ideas: Sequence[str], root: Path, commands: tuple[str, str]) -> list[str]:
+    """An earlier promotion that nobody applied, offered before anything new is proposed; `commands` are this one, and
+    the one that tests the promotion for release.
+    """
+    apply, (again, release) = command_line(pending.run, root, Path.cwd()), commands
+    report = pending.folder(root) / "report.md"
+    ways = [f"  see the diff:   {apply} --dry-run", f"  take it over:   {apply}   (then run this again)"]
+    if pending.searched:
+        ways = [f"  release it:     {release}   (a test on the tasks that are held out)"]
     return [
         f"Run {pending.run} promoted {', '.join(map(repr, ideas))} on the skills as they are now,",
         "and nobody has applied it yet. It is offered before anything new is proposed:",
-        f"  read it:        {pending.folder / 'report.md'}",
-        f"  see the diff:   {apply} --dry-run",
-        f"  take it over:   {apply}   (then run this again)",
+        f"  read it:        {report}",
+        *ways,
         f"  build on it:    {again} proposer.unapplied=build_on",
         f"  go on without:  {again} proposer.unapplied=ignore",
     ]

@@ -45,7 +45,8 @@ def _findings(schema: Mapping[str, Any], content: Any, prefix: KeyPath) -> Itera
     whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_whole)
     strict: Any = validators
     strict = strict.extend(Draft202012Validator, {"pattern": _check_pattern}, type_checker=whole)
-    for error in strict(dict(schema), registry=Registry()).iter_errors(content):
+    found = strict(dict(schema), registry=Registry()).iter_errors(content)
+    for error in (each for whole_error in found for each in _own_errors(whole_error)):
         yield _Finding(
             keyword=str(error.validator),
             wanted=error.validator_value,
@@ -55,6 +56,16 @@ def _findings(schema: Mapping[str, Any], content: Any, prefix: KeyPath) -> Itera
             of_name="propertyNames" in error.absolute_schema_path,
             message=error.message,
         )
+
+
+def _own_errors(error: Any) -> Iterator[Any]:
+    """What is wrong inside something that may also be null, rather than that neither fits."""
+    choices = error.validator_value
+    if error.validator != "anyOf" or {"type": "null"} not in choices or not isinstance(error.instance, dict):
+        yield error
+        return
+    null = choices.index({"type": "null"})
+    yield from (each for each in error.context if each.relative_schema_path[0] != null)
 
 
 def _complaints(finding: _Finding) -> Iterator[Complaint]:

@@ -23,6 +23,7 @@ from bench.project.runs import (
     objects_of,
     remove_folder,
     removed_if_refused,
+    run_folder,
 )
 from bench.project.starter import STARTER_TAG, unpack_starter
 
@@ -48,6 +49,7 @@ __all__ = [
     "remember",
     "remove_folder",
     "removed_if_refused",
+    "run_folder",
     "split_generation",
     "start_run",
     "unpack_starter",

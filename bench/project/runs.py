@@ -47,6 +47,11 @@ def objects_of(root: Path) -> Path:
     return root / RUNS / "objects"
 
 
+def run_folder(root: Path, run: str) -> RunFolder:
+    """The folder of the project's run of this id, whether it is there or not."""
+    return RunFolder(root / RUNS / run)
+
+
 def create_run(root: Path, configuration: str) -> RunFolder:
     """A fresh run folder below the project's root, named by time, configuration and chance."""
     runs = root / RUNS

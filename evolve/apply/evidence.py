@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from bench.config import read_overrides
+from bench.errors import UserError
 from bench.exits import ExitCode
+from bench.project import RunFolder
 from evolve.apply.problems import Problem
 from evolve.apply.promoted import PromotedRun
 from evolve.campaign import release_faults
-from evolve.gate import CampaignState, only_searches
-from evolve.promoted import PromotedGeneration, champion_faults, generation_faults
+from evolve.gate import CampaignState, only_searches, tests_release
+from evolve.promoted import PromotedGeneration, champion_faults, generation_faults, without_row
+from evolve.release import release_command
 
 LIFETIME = timedelta(days=90)
 TOLERANCE = timedelta(minutes=5)
@@ -36,9 +40,9 @@ def _release_faults(promoted: PromotedRun, generation: PromotedGeneration) -> It
         yield from release_faults(root, about, promoted.run.id, generation.number)
 
 
-def admission_problems(promoted: PromotedRun, now: datetime) -> Iterator[Problem]:
+def admission_problems(promoted: PromotedRun, now: datetime, *, searched: bool = False) -> Iterator[Problem]:
     """Why sound evidence may not be applied all the same: partial, too old, from the future, not contained, or
-    no release.
+    no release (which is left out if it may be `searched`).
     """
     again = measure_again(promoted)
     for generation in promoted.generations:
@@ -50,11 +54,8 @@ def admission_problems(promoted: PromotedRun, now: datetime) -> Iterator[Problem
                 "where a cell can reach the oracles: that is never applied",
                 f"measure again contained: {again} sandbox=bubblewrap",
             )
-        if only_searches(generation.promotion.verdict):
-            yield Problem(
-                f"{generation.folder}: it was promoted by tier=search, which moves the champion and releases nothing",
-                f"test it for release: {again} promotion={generation.promotion.verdict.policy} campaign=NAME reuse=none",
-            )
+        if not searched:
+            yield from _tier_problems(promoted, generation)
 
 
 def measure_again(promoted: PromotedRun) -> str:
@@ -69,10 +70,30 @@ def measure_again(promoted: PromotedRun) -> str:
     return f"evolve proposer=manual proposer.options.overlay=runs/{run.id}/{overlay}"
 
 
+def _tier_problems(promoted: PromotedRun, generation: PromotedGeneration) -> Iterator[Problem]:
+    """Only what passed a release test on tasks that no proposer knows ships, of a policy that has two tiers."""
+    verdict, run = generation.promotion.verdict, promoted.run
+    remedy = f"test it for release: {release_command(_words(run), verdict.policy, run.id)}"
+    if only_searches(verdict):
+        what = "it was promoted by tier=search, which moves the champion and releases nothing"
+        yield Problem(f"{generation.folder}: {what}", remedy)
+    elif tests_release(verdict) and generation.promotion.evidence.split != "holdout":
+        what = f"its release test counted the split {generation.promotion.evidence.split}, and not the one held out"
+        yield Problem(f"{generation.folder}: {what}", remedy)
+
+
+def _words(run: RunFolder) -> tuple[str, ...]:
+    """The words that the run was started with, as far as it says so."""
+    try:
+        return read_overrides(run.path / "config.json")
+    except UserError:
+        return ()
+
+
 def _completeness_problems(generation: PromotedGeneration) -> Iterator[Problem]:
     stopped, code = generation.promotion.evidence.stopped, generation.promotion.metadata.exit_code
     remedy = "measure again to the end: evolve"
-    unmeasured = {cell.key for cell in generation.plan.cells} - {row.key for row in generation.rows}
+    unmeasured = without_row(generation)
     if unmeasured:
         yield Problem(
             f"{generation.folder}: its evidence is partial: {len(unmeasured)} cells of its plan have no row",

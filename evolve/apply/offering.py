@@ -13,8 +13,11 @@ from evolve.apply.promoted import read_promoted
 from evolve.errors import PromotionError
 
 
-def offer_refusal(root: Path, run: RunFolder, canonical: Mapping[str, str], now: datetime) -> str | None:
-    """Why `evolve apply` would refuse what the run promoted, in one line; None if it would take it.
+def offer_refusal(
+    root: Path, run: RunFolder, canonical: Mapping[str, str], now: datetime, *, searched: bool = False
+) -> str | None:
+    """Why `evolve apply` would refuse what the run promoted, in one line; None if it would take it, or if it was only
+    `searched` and nothing else is wrong with it.
 
     `canonical` are the digests of the skills as they are.
     """
@@ -23,7 +26,7 @@ def offer_refusal(root: Path, run: RunFolder, canonical: Mapping[str, str], now:
     except UserError as error:
         return " ".join(str(error).split())
     found = [problem.what for each in runs for problem in integrity_problems(each)]
-    found += [problem.what for each in runs for problem in admission_problems(each, now)]
+    found += [problem.what for each in runs for problem in admission_problems(each, now, searched=searched)]
     return " ".join(found[0].split()) if found else None
 
 

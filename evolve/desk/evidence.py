@@ -71,7 +71,7 @@ def gather(sources: Sources, extent: Extent) -> Evidence:
     """The evidence. RunError if an artifact that a shown row names is damaged, ProposalError for a broken queue."""
     judged = [each for each in reversed(sources.judgements) if each.suite == sources.suite]
     return Evidence(
-        rows=tuple(_seen(sources, judged[0].folder, extent)) if judged else (),
+        rows=tuple(_seen(sources, judged[0].folder(sources.root), extent)) if judged else (),
         learnings=tuple(_learnings(sources, extent.learnings)),
         verdicts=tuple(_verdict(sources, each) for each in judged[:_MOST_VERDICTS]),
         rejected=tuple(_rejected(sources, judged))[: extent.proposals],
@@ -179,7 +179,7 @@ def _verdict(sources: Sources, judged: Judgement) -> EarlierVerdict:
 def _reasons(sources: Sources, judged: Judgement) -> tuple[str, ...]:
     """None where a task of another split had a say: what they were measured with may not be told."""
     try:
-        promotion = read_promotion(judged.folder / "promotion.json")
+        promotion = read_promotion(judged.folder(sources.root) / "promotion.json")
     except PromotionError:
         return ()
     training = sources.training()
@@ -195,7 +195,9 @@ def _rejected(sources: Sources, judged: Sequence[Judgement]) -> Iterator[Rejecte
         if each.decision == "promote" or each.base != sources.base or not each.complete:
             continue
         try:
-            case = read_regular(each.folder / "proposal.md", _MOST_CASE).decode("utf-8", "replace")
+            case = read_regular(each.folder(sources.root) / "proposal.md", _MOST_CASE).decode(
+                "utf-8", "replace"
+            )
         except OSError:
             continue
         if not secret(case):

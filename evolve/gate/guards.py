@@ -3,6 +3,7 @@
 A guard of an identical candidate breaks with a chance of at most `alpha_guard` by its tests: a difference and its mirror
 image are then equally likely, and a margin of zero or more only makes breaking rarer. Sources: Blackwelder 1982 (Controlled
 Clinical Trials 3) for tests against a margin; Holm 1979 (Scandinavian Journal of Statistics 6) for several tests at once.
+What a deterministic agent does to a task it would do again: there, harm beyond the margin is evidence without a test.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from fractions import Fraction
 from statistics import median
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from evolve.gate.endpoints import ENDPOINTS, Endpoint
 from evolve.gate.flips import flip_test
@@ -47,6 +48,7 @@ class Guards(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     resolution: Annotated[
         Guard | None, Meta(description="Resolved cells: of each critical task, and of the suite.")
     ]
+    verdict_right: Annotated[Guard | None, Meta(description="Right verdicts of reviews.")]
     blocker_recall: Annotated[Guard | None, Meta(description="Share of blocking labels found.")]
     false_positives: Annotated[Guard | None, Meta(description="Findings on clean controls.")]
     cost_usd: Annotated[Guard | None, Meta(description="Dollars of a cell.")]
@@ -54,23 +56,34 @@ class Guards(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class GuardSample(Struct, frozen=True, kw_only=True):
-    """What a guard looks at: its tasks, and which of them are tested one by one."""
+    """What a guard looks at: its tasks, and which of them are tested one by one; `certain` if no chance is in them."""
 
     name: str
     guard: Guard
     endpoint: Endpoint
     samples: tuple[TaskSample, ...]
     single: tuple[TaskSample, ...]
+    certain: bool
 
 
 def guard_samples(
-    guards: Guards, tasks: Sequence[TaskEvidence], repeats: int, is_clean: Callable[[TaskEvidence], bool]
+    guards: Guards,
+    tasks: Sequence[TaskEvidence],
+    repeats: int,
+    is_clean: Callable[[TaskEvidence], bool],
+    *,
+    deterministic: bool,
 ) -> tuple[GuardSample, ...]:
     """The guards that are on and have something to look at: no row of an agent that is never billed has a price."""
     defects = [task for task in tasks if not is_clean(task)]
     clean = [task for task in tasks if is_clean(task)]
     places: Mapping[str, tuple[str, Guard | None, Sequence[TaskEvidence]]] = {
         "resolution": ("resolved", guards.resolution, tasks),
+        "verdict_right": (
+            "verdict_right",
+            guards.verdict_right,
+            _known(tasks, ENDPOINTS["verdict_right"]),
+        ),
         "blocker_recall": (
             "blocker_recall",
             guards.blocker_recall,
@@ -85,7 +98,9 @@ def guard_samples(
         "seconds": ("seconds", guards.seconds, tasks),
     }
     return tuple(
-        _guard_sample(name, guard, sample(counted, ENDPOINTS[endpoint], repeats), ENDPOINTS[endpoint])
+        _guard_sample(
+            (name, guard), sample(counted, ENDPOINTS[endpoint], repeats), ENDPOINTS[endpoint], deterministic
+        )
         for name, (endpoint, guard, counted) in places.items()
         if guard is not None and counted
     )
@@ -93,13 +108,7 @@ def guard_samples(
 
 def fresh_only(guard: GuardSample, keep: Callable[[Pairing], bool]) -> GuardSample:
     """The same guard over some of the pairs."""
-    return GuardSample(
-        name=guard.name,
-        guard=guard.guard,
-        endpoint=guard.endpoint,
-        samples=kept(guard.samples, keep),
-        single=kept(guard.single, keep),
-    )
+    return structs.replace(guard, samples=kept(guard.samples, keep), single=kept(guard.single, keep))
 
 
 def breaks(guard: GuardSample, side: Side, level: Fraction) -> tuple[str, ...]:
@@ -111,6 +120,7 @@ def breaks(guard: GuardSample, side: Side, level: Fraction) -> tuple[str, ...]:
             f"guard {guard.name}: evidence of harm on {where} (p = {float(harms[where]):.3g}, margin {guard.guard.margin:g})"
             for where in broken
         ),
+        *(_certain_harm(guard, side) if guard.certain else ()),
         *_over_cap(guard, side),
     )
 
@@ -159,6 +169,14 @@ def _suite(guard: GuardSample, side: Side) -> list[int]:
     return [mean_units(values) for values in pairs]
 
 
+def _certain_harm(guard: GuardSample, side: Side) -> Iterator[str]:
+    """The tasks of an agent without chance that became worse than the margin."""
+    margin = guard.endpoint.exact_units(as_fraction(guard.guard.margin))
+    for each in guard.single:
+        if sum(-pair.at(side) for pair in each.pairs) > margin * len(each.pairs):
+            yield f"guard {guard.name}: {each.task} is worse than the margin of {guard.guard.margin:g}"
+
+
 def _over_cap(guard: GuardSample, side: Side) -> Iterator[str]:
     means = [
         Fraction(sum(pair.at(side) for pair in each.pairs), len(each.pairs))
@@ -170,10 +188,18 @@ def _over_cap(guard: GuardSample, side: Side) -> Iterator[str]:
 
 
 def _guard_sample(
-    name: str, guard: Guard, samples: tuple[TaskSample, ...], endpoint: Endpoint
+    named: tuple[str, Guard], samples: tuple[TaskSample, ...], endpoint: Endpoint, deterministic: bool
 ) -> GuardSample:
-    single = tuple(each for each in samples if each.critical) if name == "resolution" else samples
-    return GuardSample(name=name, guard=guard, endpoint=endpoint, samples=samples, single=single)
+    """What work takes varies even where what comes out does not. Outcomes are tested one by one on critical tasks only,
+    but for right verdicts without chance in them.
+    """
+    name, guard = named
+    certain = deterministic and endpoint.kind != "ratio"
+    outcome = name == "resolution" or (name == "verdict_right" and not certain)
+    single = tuple(each for each in samples if each.critical) if outcome else samples
+    return GuardSample(
+        name=name, guard=guard, endpoint=endpoint, samples=samples, single=single, certain=certain
+    )
 
 
 def _known(tasks: Sequence[TaskEvidence], endpoint: Endpoint) -> list[TaskEvidence]:

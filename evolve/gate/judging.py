@@ -67,7 +67,9 @@ def ask(pair: PairEvidence, evidence: Evidence, parameters: TestingParameters) -
     return Question(
         endpoint=endpoint,
         samples=sample(ranked_tasks(tasks, endpoint), endpoint, repeats),
-        guards=guard_samples(parameters.guards, tasks, repeats, is_clean),
+        guards=guard_samples(
+            parameters.guards, tasks, repeats, is_clean, deterministic=evidence.deterministic
+        ),
         level=parameters.level(None if campaign is UNSET else campaign.release_test),
         guard_level=as_fraction(parameters.alpha_guard),
         schedule=schedule,

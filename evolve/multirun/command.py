@@ -24,9 +24,11 @@ from bench.multirun import (
 )
 from bench.skills import Overlay, freeze_overlay, read_overlay
 from bench.sweep import canonical_skills
+from evolve.gate import load_policy
 from evolve.multirun.points import Shared, run_point
 from evolve.multirun.result import EvolveSweep, joint_lines, joint_verdicts, judged, with_decisions
 from evolve.promoted import START
+from evolve.release import refuse_unreleased
 from evolve.run import built_on, deciding, pending_promotion, print_offer
 
 Say = Callable[[str], None]
@@ -51,13 +53,16 @@ def resume_many(options: argparse.Namespace, say: Say) -> ExitCode:
 
 def _begin(options: argparse.Namespace, first: Loaded, root: Path, say: Say) -> Beginning:
     """Offer a pending promotion instead, or keep what every point is built on."""
-    proposing, _ = deciding(first.config)
+    proposing, promotion = deciding(first.config)
     canonical = canonical_skills(first.config, root)
     pending = pending_promotion(first.config, root, canonical, say)
     if pending is not None and proposing.unapplied == "offer":
         print_offer(options, pending, root)
         return Beginning(go=False, keep=lambda _folder: None)
-    start = built_on(pending, canonical) if proposing.unapplied == "build_on" else None
+    start = None
+    if proposing.unapplied == "build_on":
+        refuse_unreleased(pending, load_policy(promotion))
+        start = built_on(pending, canonical, root)
     return Beginning(go=True, keep=lambda folder: _keep(start, folder))
 
 

@@ -23,14 +23,27 @@ class Learnings:
         self._queue = queue
 
     def propose(self, setting: Setting) -> Proposal | None:
-        """The first note that no judgement on these incumbents covers; notes judged nowhere come first."""
+        """The first note that no judgement on these incumbents covers; notes judged nowhere come first. ProposalError
+        for a note that was taken from a task that is held out.
+        """
+        queue = read_queue(self._queue)
+        self._refuse_held_out(queue, setting)
         notes = [
             note
-            for note in read_queue(self._queue)
+            for note in queue
             if note.skill in setting.incumbents and not holds(_text(setting, note), note)
         ]
         note = next_note(notes, setting)
         return None if note is None else _proposal(note, setting)
+
+    def _refuse_held_out(self, queue: Sequence[Learning], setting: Setting) -> None:
+        seen = [note.id for note in queue if note.task is not None and setting.names_held_out(note.task)]
+        if seen:
+            raise ProposalError(
+                f"{self._queue} holds notes that were seen in a task which is held out: {', '.join(seen)}\n"
+                "  what is learned there can no longer be tested there: take the note out, or make the task one of the "
+                "split `train`"
+            )
 
     def remarks(self, loaded: Collection[str]) -> Iterator[str]:
         """What a person may not expect of the queue: notes on skills that no arm loads are never proposed."""

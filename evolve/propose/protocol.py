@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from bench.config import Config, ProposerConfig, SkillSpec
+from bench.digest import digest_bytes
 from bench.skills import Skill
 from evolve.history import Judgement
 from evolve.propose.evidence import Evidence, Extent
@@ -61,17 +62,22 @@ class Setting(Struct, frozen=True, kw_only=True):
     """What a proposer may know: the incumbent skills as they now are, and which ideas were judged before.
 
     It holds no task, no label and no row: a proposer that needs evidence gets the training split's only, from the
-    `desk`; it is null where nothing can be asked of the run.
+    `desk`; it is null where nothing can be asked of the run. `held_out` are digests of the names of the tasks that it
+    may have learned nothing from (`names_held_out`).
     """
 
-    root: Path
     run: str
     specs: Mapping[str, SkillSpec]
     incumbents: Mapping[str, Skill]
     base: str
     suite: str
     judgements: tuple[Judgement, ...]
+    held_out: frozenset[str] = frozenset()
     desk: Desk | None = None
+
+    def names_held_out(self, task: str) -> bool:
+        """Whether a task of the suite has this name and is held out."""
+        return digest_bytes(task.encode()) in self.held_out
 
 
 class Proposal(Struct, frozen=True, kw_only=True):

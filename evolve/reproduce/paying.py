@@ -21,9 +21,10 @@ from evolve.generation import Conditions
 from evolve.lock import LOCK, Located, Observed, Parent, finished, observed_drifts, read_lock
 from evolve.loop import RunResult, run_generations
 from evolve.promoted import PromotedGeneration
+from evolve.release import release_campaign
 from evolve.reproduce.replaying import Again
 from evolve.reproduce.standing import Recorded, proposal_of, stand_of, without
-from evolve.run import deciding, release_campaign
+from evolve.run import deciding
 
 Say = Callable[[str], None]
 

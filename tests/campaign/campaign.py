@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _prepare(folder: Path) -> None:
     folder.mkdir()
-    _said([BENCH, "prepare", "wild"], folder)
+    said([BENCH, "prepare", "wild"], folder)
     root = folder / "runs" / "starter"
     family = root / FAMILY / "code-review" / "SKILL.md"
     family.parent.mkdir(parents=True)
@@ -77,7 +77,7 @@ def _generation(folder: Path, number: int, reuse: Sequence[str]) -> Any:
     ]
     if "reuse=none" in reuse:
         overrides.remove("reuse.from=previous")
-    return json.loads(_said([EVOLVE, "--json", *overrides], folder))
+    return json.loads(said([EVOLVE, "--json", *overrides], folder))
 
 
 def _sessions(run: Path) -> int:
@@ -103,7 +103,7 @@ def _table(paid: Mapping[str, Sequence[tuple[int, int]]], generations: int) -> i
     return missed
 
 
-def _said(command: Sequence[str], folder: Path) -> str:
+def said(command: Sequence[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(

@@ -1,6 +1,8 @@
 """The main job: a stranger's first commands, and what the gate does with candidates that should not pass."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 from bench.results import read_rows
@@ -13,9 +15,28 @@ def test_the_first_run_promotes_with_reasons_a_table_and_the_next_command(tmp_pa
     assert done.code == 0, done.err
     assert "unpacked the starter project" in done.err
     assert "PROMOTE" in done.out
-    assert "weighted F1" in done.out
+    assert "weighted_f1" in done.out
     assert "mean over holdout" in done.out
     assert "next:" in done.out
+
+
+def test_what_the_first_run_found_ships_by_the_commands_that_are_named(tmp_path: Path) -> None:
+    found = run("evolve", folder=tmp_path)
+    (release,) = re.findall(r"^  evolve (experiment=release .*)$", found.out, re.MULTILINE)
+    searched = json.loads(run("evolve", "--json", folder=tmp_path).out)["run"]
+    refused = run("evolve", "apply", searched, folder=tmp_path)
+    assert refused.code == 2
+    assert f"test it for release: evolve {release}" in refused.err
+
+    released = run("evolve", *shlex.split(release), folder=tmp_path)
+    assert released.code == 0, released.err
+    assert "PROMOTE" in released.out
+    assert " train " not in released.out
+    (apply,) = re.findall(r"^next: .*: evolve (apply \S+)$", released.out, re.MULTILINE)
+    applied = run("evolve", *shlex.split(apply), folder=tmp_path)
+    assert applied.code == 0, applied.err
+    skill = starter_root(tmp_path) / ".claude" / "skills" / "code-review" / "SKILL.md"
+    assert "### swallowed-exception" in skill.read_text()
 
 
 def test_the_next_run_offers_the_promotion_before_it_proposes_anything_new(tmp_path: Path) -> None:

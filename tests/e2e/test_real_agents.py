@@ -78,6 +78,10 @@ def eventually(holds: Callable[[], bool]) -> bool:
     return held
 
 
+# what one review each can show
+ONCE = ("promotion=threshold_review", "promotion.options.min_runs=1")
+
+
 class Reviews:
     """The starter project, reviewed by a real agent whose model follows a script."""
 
@@ -99,8 +103,8 @@ class Reviews:
         overlay = overlay_of(self.root, self.folder, lambda text: text + "\nLook at every line.\n")
         return run(
             "evolve", "--json", "--quiet", *self.dialect.overrides(), "model.script=script.json", TASKS,
-            "proposer=manual", f"proposer.options.overlay={overlay}", "promotion.options.min_runs=1",
-            "retries=0", *more, folder=self.folder, timeout=300, more=PLANTED,
+            "proposer=manual", f"proposer.options.overlay={overlay}", "retries=0",
+            *ONCE, *more, folder=self.folder, timeout=300, more=PLANTED,
         )  # fmt: skip
 
 

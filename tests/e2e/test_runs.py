@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.e2e.commands import run, start, starter_root
 
-ONE_TASK = 'tasks.id="review-b*"'
+ONE_TASK = ('tasks.id="review-b*"', "promotion=threshold_review")
 
 
 def line_with(process: "subprocess.Popen[str]", text: str) -> str:
@@ -57,7 +57,7 @@ def test_a_run_that_was_killed_is_interrupted_with_what_is_left_and_harms_no_sto
 
 
 def test_a_run_is_exported_imported_looked_into_and_applied_elsewhere(project: Path, tmp_path: Path) -> None:
-    assert run("evolve", ONE_TASK, folder=project).code == 0
+    assert run("evolve", *ONE_TASK, folder=project).code == 0
     name = run("evolve", "runs", "list", "--json", folder=project).json["runs"][0]["run"]
     archive = tmp_path / "run.tar.gz"
     assert run("bench", "store", "export", name, "--to", str(archive), folder=project).code == 0
@@ -76,7 +76,7 @@ def test_a_run_is_exported_imported_looked_into_and_applied_elsewhere(project: P
 
 
 def test_a_store_that_lost_an_artifact_says_no(project: Path) -> None:
-    assert run("evolve", ONE_TASK, folder=project).code == 0
+    assert run("evolve", *ONE_TASK, folder=project).code == 0
     victim = next((starter_root(project) / "runs" / "objects").glob("??/*"))
     victim.unlink()
     verified = run("bench", "store", "verify", folder=project)

@@ -249,7 +249,11 @@ def _two_tests(campaign: Campaign, root: Path) -> None:
     [
         ([], "spends from a campaign's error budget, and none is named"),
         (["campaign=weekly"], "promotes on rows of its own sweep only"),
-        (["campaign=weekly", "reuse=none"], "campaigns/weekly.jsonl, line 1: it is no entry of a campaign"),
+        (["campaign=weekly", "reuse=none"], "counts the tasks that no proposer knows"),
+        (
+            ["experiment=release", "campaign=weekly"],
+            "campaigns/weekly.jsonl, line 1: it is no entry of a campaign",
+        ),
     ],
 )
 def test_a_release_test_without_a_sound_campaign_is_refused_before_anything_is_paid(
@@ -259,7 +263,7 @@ def test_a_release_test_without_a_sound_campaign_is_refused_before_anything_is_p
     shutil.copytree(Path(bench.__file__).parent / "starter" / "project", project)
     (project / CAMPAIGNS).mkdir()
     (project / CAMPAIGNS / "weekly.jsonl").write_bytes(b"{}\n")
-    assert main(["promotion=exact", *words, "--root", str(project), "--quiet"]) == 2
+    assert main(["promotion.options.tier=release", *words, "--root", str(project), "--quiet"]) == 2
     assert said in capsys.readouterr().err
     assert not (project / "runs").exists()
 

@@ -48,7 +48,6 @@ def judgement(
         result=result,
         decision=decision,
         complete=complete,
-        folder=Path(f"/p/runs/r/gen-{generation}"),
     )
 
 
@@ -223,7 +222,7 @@ def test_history_is_read_in_the_order_of_runs_and_generations(tmp_path: Path) ->
 
 
 def test_a_judgement_says_what_its_file_says(tmp_path: Path) -> None:
-    folder = write(tmp_path, EARLY, 1)
+    write(tmp_path, EARLY, 1)
 
     assert read_history(tmp_path).judgements == (
         Judgement(
@@ -239,7 +238,6 @@ def test_a_judgement_says_what_its_file_says(tmp_path: Path) -> None:
             result=skills_digest({"code-review": "5" * 64}),
             decision="keep_incumbent",
             complete=True,
-            folder=folder,
         ),
     )
 

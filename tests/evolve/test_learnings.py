@@ -63,7 +63,6 @@ def judged(
         result=result or f"{base}+{learning.id}",
         decision="promote" if promoted else "keep_incumbent",
         complete=complete,
-        folder=Path("/p/runs/r/gen-1"),
     )
 
 
@@ -75,7 +74,6 @@ def skill(text: str = HEAD) -> Skill:
 def setting(*judgements: Judgement, base: str = "now", text: str = HEAD) -> Setting:
     return Setting(
         run="this",
-        root=Path("/p"),
         specs=SPECS,
         incumbents={"code-review": skill(text)},
         base=base,

@@ -28,10 +28,9 @@ def config(folder: str = "mine") -> ProposerConfig:
     return ProposerConfig(name="manual", queue=None, unapplied="offer", options={"overlay": folder})
 
 
-def setting(root: Path, *judgements: Judgement, base: str = "now") -> Setting:
+def setting(*judgements: Judgement, base: str = "now") -> Setting:
     return Setting(
         run="this",
-        root=root,
         specs={"code-review": SkillSpec(root=".claude/skills")},
         incumbents={"code-review": Skill("code-review", {"SKILL.md": b"old"}, "digest")},
         base=base,
@@ -42,7 +41,7 @@ def setting(root: Path, *judgements: Judgement, base: str = "now") -> Setting:
 
 @pytest.mark.usefixtures("overlay")
 def test_the_folder_s_files_are_proposed_as_they_are(tmp_path: Path) -> None:
-    proposal = create_proposer(config(), tmp_path).propose(setting(tmp_path))
+    proposal = create_proposer(config(), tmp_path).propose(setting())
 
     assert proposal is not None
     assert proposal.files == {PATH: CONTENT}
@@ -54,7 +53,7 @@ def test_the_folder_s_files_are_proposed_as_they_are(tmp_path: Path) -> None:
 def test_a_case_that_lies_beside_the_folder_is_the_proposal_s(tmp_path: Path) -> None:
     (tmp_path / "proposal.md").write_text("# Why\n")
 
-    proposal = create_proposer(config(), tmp_path).propose(setting(tmp_path))
+    proposal = create_proposer(config(), tmp_path).propose(setting())
 
     assert proposal is not None
     assert proposal.text == "# Why\n"
@@ -75,18 +74,17 @@ def test_nothing_is_proposed_once_this_run_has_judged_it(tmp_path: Path) -> None
         result="then",
         decision="keep_incumbent",
         complete=True,
-        folder=tmp_path,
     )
     proposer = create_proposer(config(), tmp_path)
 
-    assert proposer.propose(setting(tmp_path, judged)) is None
+    assert proposer.propose(setting(judged)) is None
 
 
 def test_a_file_outside_the_declared_skills_is_refused(overlay: Path, tmp_path: Path) -> None:
     (overlay / "README.md").write_text("mine")
 
     with pytest.raises(OverlayError, match=r"README.md is not inside a skill"):
-        create_proposer(config(), tmp_path).propose(setting(tmp_path))
+        create_proposer(config(), tmp_path).propose(setting())
 
 
 def test_a_folder_that_is_not_there_is_refused_with_the_option_that_names_it(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ def test_the_command_that_takes_a_promotion_over_can_be_pasted_into_a_shell() ->
     assert words == ["evolve", "apply", "r", "--root", "/my project"]
 
 
-def test_an_unapplied_promotion_is_offered_with_all_three_ways_to_go_on() -> None:
-    pending = Judgement(
+def pending(*, searched: bool) -> Judgement:
+    return Judgement(
         agent="rulebook/1",
-        policy="threshold_review",
+        policy="exact",
         contained=True,
         run="r",
         generation=2,
@@ -62,14 +62,29 @@ def test_an_unapplied_promotion_is_offered_with_all_three_ways_to_go_on() -> Non
         result="B",
         decision="promote",
         complete=True,
-        folder=Path("/p/runs/r/gen-2"),
+        searched=searched,
     )
 
-    said = "\n".join(offer_lines(pending, ["an idea"], Path("/p"), "evolve suite=wild"))
 
+COMMANDS = ("evolve suite=wild", "evolve experiment=release")
+
+
+def test_an_unapplied_promotion_is_offered_with_all_three_ways_to_go_on() -> None:
+    said = "\n".join(offer_lines(pending(searched=False), ["an idea"], Path("/p"), COMMANDS))
+
+    assert "/p/runs/r/gen-2/report.md" in said
     assert "evolve apply r --root /p " in said
     assert "evolve suite=wild proposer.unapplied=build_on" in said
     assert "evolve suite=wild proposer.unapplied=ignore" in said
+    assert "experiment=release" not in said
+
+
+def test_a_champion_is_offered_for_a_release_test_and_not_for_applying() -> None:
+    said = "\n".join(offer_lines(pending(searched=True), ["an idea"], Path("/p"), COMMANDS))
+
+    assert "evolve experiment=release " in said
+    assert "evolve suite=wild proposer.unapplied=build_on" in said
+    assert "evolve apply" not in said
 
 
 def test_a_run_without_a_generation_decided_nothing() -> None:

@@ -46,7 +46,7 @@ TYPOS = {
     "an unknown sandbox": (["sandbox.name=bubblewarp"], "sandbox.name: nothing is registered as 'bubblewarp'"),
     "an unknown policy": (["promotion.policy=threshold"], "promotion.policy: nothing is registered as 'threshold'"),
     "an agent's option": (["+agent.options.turns=3"], "agent.options.turns: there is no such key; known here: none (override +agent.options.turns=3)"),
-    "a policy's option": (["promotion.options.min_runs=0"], "promotion.options.min_runs: must be at least 1, not 0"),
+    "a policy's option": (["promotion.options.min_runs=0"], "promotion.options.min_runs: must be at least 2, not 0"),
     "a moving model": (["model.id=claude-latest"], "model.id: 'claude-latest' may mean another model tomorrow"),
     "no model of its own": (["model.id=auto"], "model.id: 'auto' may mean another model tomorrow"),
     "a moving tag": (["model.id='vendor/large:latest'"], "may mean another model tomorrow"),

@@ -74,7 +74,7 @@ class Asked(Struct, kw_only=True):
 
 @cache
 def starter_config() -> Config:
-    return load_config([], root=STARTER)[0]
+    return load_config(["promotion=threshold_review"], root=STARTER)[0]
 
 
 def skill_text(skill: str, body: str = "Look twice.") -> bytes:

@@ -148,7 +148,12 @@ def real(project: Path, *words: str) -> str:
     return done.stdout
 
 
-MEASURED = ("--quiet", "tasks.id=review-webhook-outbox", "++skills.code-review.mirrors=[agents/skills]")
+MEASURED = (
+    "--quiet",
+    "promotion=threshold_review",
+    "tasks.id=review-webhook-outbox",
+    "++skills.code-review.mirrors=[agents/skills]",
+)
 
 
 def test_a_measured_promotion_is_offered_applied_built_upon_and_after_a_revert_offered_again(

@@ -448,7 +448,7 @@ def searching(tmp_path: Path) -> Made:
 def test_a_promotion_that_only_moves_the_champion_is_not_applied(searching: Made) -> None:
     said = refused(searching, promote(searching))
     assert "tier=search, which moves the champion and releases nothing" in said
-    assert "promotion=exact campaign=NAME reuse=none" in said
+    assert "evolve experiment=release proposer=manual" in said
 
 
 def test_a_release_test_that_the_promotion_hides_is_named(searching: Made) -> None:

@@ -18,7 +18,7 @@ BOTH = pytest.mark.parametrize("name", ["exact", "anytime"])
 def policy(name: str, **changes: Any) -> Policy:
     options = yaml.safe_load((conf_folder() / "promotion" / f"{name}.yaml").read_text("utf-8"))["options"]
     return {"exact": EXACT, "anytime": ANYTIME}[name].create(
-        options | {"tier": "search", "search_alpha": 0.05} | changes
+        options | {"endpoint": "resolved", "tier": "search", "search_alpha": 0.05} | changes
     )
 
 

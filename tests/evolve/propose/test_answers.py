@@ -1,7 +1,5 @@
 """What a proposing session leaves becomes a proposal, or says why it is none."""
 
-from pathlib import Path
-
 import pytest
 
 from bench.config import SkillSpec
@@ -28,7 +26,6 @@ def answer(
 
 def setting(*judgements: Judgement) -> Setting:
     return Setting(
-        root=Path(),
         run="this",
         specs={"craft": SkillSpec(root=".claude/skills"), "other": SkillSpec(root=".claude/skills")},
         incumbents={"craft": Skill("craft", {"SKILL.md": OLD.encode()}, "digest")},
@@ -42,7 +39,7 @@ def judged(base: str) -> Judgement:
     return Judgement(
         agent="any/1", policy="any", contained=True, run="that", generation=1, idea="Be brief",
         idea_digest=digest_files({PATH: NEW.encode()}), suite="mine", base=base, result="then",
-        decision="keep_incumbent", complete=True, folder=Path(),
+        decision="keep_incumbent", complete=True,
     )  # fmt: skip
 
 
