@@ -10,7 +10,7 @@ from bench.digest import canonical_json, digest_bytes, digest_json
 from bench.errors import NotReproducible, RunError, UserError
 from bench.results import Artifact, Damage, ObjectStore, Row
 from bench.scoring import ReviewScore
-from bench.suite import LabelOracle, load_suite
+from bench.suite import LabelOracle, Suite, load_suite
 from bench.sweep import CASSETTES
 from evolve.errors import LockError
 from evolve.gate import Promotion, read_promotion
@@ -36,7 +36,7 @@ class Recomputed(Struct, frozen=True, kw_only=True):
 
 
 def recompute_all(
-    located: Located, config: Config, observed: Observed, drifts: Iterable[Drift]
+    located: Located, config: Config, observed: Observed, drifts: Iterable[Drift], suite: Suite | None
 ) -> Recomputed:
     """Everything that follows from the run's own files. NotReproducible where they are not all there."""
     generation = judged(located, config)
@@ -44,7 +44,7 @@ def recompute_all(
     reviews = _reviews(config, rows)
     left_behind = _whole(store, rows, set(reviews.values()))
     others = {drift.name for drift in drifts if drift.kind == "oracle"}
-    labels = _labels(located, config, others)
+    labels = _labels(suite, others)
     scored, left = _split(rows, labels)
     again = _rebuilt(config, located, generation)
     verdict = [*_verdict(located, generation, observed, again)]
@@ -110,16 +110,19 @@ def _whole(store: ObjectStore, rows: Iterable[Row], wanted: Container[str]) -> _
     return _Left(len(named), contents)
 
 
-def _labels(located: Located, config: Config, others: Iterable[str]) -> dict[str, LabelOracle]:
-    """The hidden labels of tasks that are what they were."""
-    changed = set(others)
+def suite_of(located: Located, config: Config) -> Suite | None:
+    """The suite as it is now; None where it cannot be read, which is a drift."""
     try:
-        tasks = load_suite(config.suite, located.place.root).tasks
+        return load_suite(config.suite, located.place.root)
     except UserError:
-        return {}
+        return None
+
+
+def _labels(suite: Suite | None, changed: Container[str]) -> dict[str, LabelOracle]:
+    """The hidden labels of tasks that are what they were."""
     return {
         task.id: task.oracle
-        for task in tasks
+        for task in (() if suite is None else suite.tasks)
         if isinstance(task.oracle, LabelOracle) and f"task {task.id}" not in changed
     }
 
