@@ -13,6 +13,7 @@ from bench.errors import ConfigError, OverlayError
 from bench.reuse import MISSES, miss_words
 from bench.skills import Skill, required_arms
 from bench.spend import Amounts, picodollars
+from bench.suite import Task
 from bench.sweep import (
     Costs,
     Ground,
@@ -27,6 +28,7 @@ from bench.sweep import (
 )
 from evolve.desk import Errands, ProposingCost, proposing_cost, sum_at_most
 from evolve.gate import Policy
+from evolve.prospect import Prospect, prospect_lines, prospect_of
 
 _ANY = "any"  # the overlay that will be proposed: no earlier row is of it
 _MOST_REASONS = 5
@@ -40,7 +42,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     generation, but `cost_at_most`, which the budget allows the whole run; `wall` are the expected seconds of one
     generation. `warnings` name the limits that it stays within only with luck, `notes` the earlier generations that
     could not be read; `proposing` says what a proposer that pays sessions does beside them, whose cost nobody knows
-    beforehand. Null is unknown, or no limit.
+    beforehand. `test` is what a policy that tests can show at all, and what it is
+    expected to pay; null of other policies. Null is unknown, or no limit.
     """
 
     suite: str
@@ -66,6 +69,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     reuse: str
     detects: str
     warnings: tuple[str, ...] = ()
+    test: Prospect | None = None
     notes: tuple[str, ...] = ()
     proposing: str | None = None
 
@@ -77,10 +81,12 @@ def make_forecast(
     incumbents: Mapping[str, Skill],
     cancellation: Cancellation,
     errands: Errands | None = None,
+    release_test: int = 1,
 ) -> Forecast:
     """The forecast from the configured arms: the overlay may need fewer of them, never more. Retries of broken
     cells come on top. ConfigError when the policy would count no task at all; BudgetExhausted if no overlay could be
-    measured under the budget. `errands` is where a proposer pays its sessions.
+    measured under the budget. `errands` is where a proposer pays its sessions, `release_test`
+    counts those of the campaign, with this one.
     """
     config = ground.config
     proposing = proposing_cost(errands, config.generations)
@@ -98,6 +104,7 @@ def make_forecast(
         )
     costs = expect_costs(ground, plan.cells)
     repeats = 1 + max(cell.repeat for cell in plan.cells)
+    prospect = prospect_of(policy, plan, counted, expect_costs(ground, plan.paid), release_test)
     sessions = sum((1 + cell.twice) * len(config.arms[cell.arm].sessions) for cell in plan.paid)
     return Forecast(
         suite=config.suite.name,
@@ -121,7 +128,8 @@ def make_forecast(
         wall=costs.wall,
         limits=costs.limits,
         reuse=_reuse(plan),
-        detects=policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats),
+        detects=_detects(policy, counted, repeats) if prospect is None else prospect.words,
+        test=prospect,
         warnings=_warnings(
             ground, costs, Amounts(cells=len(plan.paid), sessions=sessions).plus(proposing.least)
         ),
@@ -135,6 +143,10 @@ def _both(costs: Costs, cells: float | None, proposing: ProposingCost) -> float 
     if not proposing.free:
         return None
     return 0.0 if costs.free else cells
+
+
+def _detects(policy: Policy, counted: Sequence[Task], repeats: int) -> str:
+    return policy.detects(sum(task.class_ != "review-clean" for task in counted), repeats)
 
 
 def _least_cells(plan: Plan, arms: Mapping[str, ArmSpec], skills: Iterable[str]) -> Sequence[Cell]:
@@ -199,6 +211,7 @@ def forecast_lines(forecast: Forecast) -> Sequence[str]:
         *_misses(forecast),
         *(f"warning: {each}; it stops there, undecided" for each in forecast.warnings),
         f"can detect: {forecast.detects}",
+        *(prospect_lines(forecast.test) if forecast.test else ()),
     )
 
 

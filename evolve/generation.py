@@ -1,12 +1,11 @@
 """One generation: a proposal, a plan, a sweep, a verdict."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from bench.arms import Arm
 from bench.cancellation import Cancellation
 from bench.digest import digest_json
 from bench.disk import write_whole
@@ -17,20 +16,14 @@ from bench.results import ReportVerdict, Row, exit_code, health, read_rows, rend
 from bench.skills import (
     Overlay,
     Skill,
-    apply_overlay,
-    check_against,
-    freeze_overlay,
     make_overlay,
-    required_arms,
-    stack_overlays,
 )
 from bench.sweep import (
     Ground,
     Plan,
-    Proposed,
-    Standing,
+    Sealed,
     SweepResult,
-    make_arms,
+    extent,
     measure_plan,
     read_drift,
     read_sealed,
@@ -40,9 +33,11 @@ from bench.sweep import (
     seal_plan,
     sweep_on,
     sweep_report,
+    with_concurrent,
     with_reuse,
 )
 from bench.watch import GenerationStarted, Noted, VerdictReached, Watcher
+from evolve.attempt import Attempt, Reigning, freeze_proposal, make_attempt, skill_digests
 from evolve.begun import REPORT, Begun
 from evolve.campaign import Campaign
 from evolve.campaign_chain import Subject
@@ -53,6 +48,7 @@ from evolve.gate import (
     Policy,
     Promotion,
     PromotionMetadata,
+    TestingPolicy,
     Verdict,
     collect_evidence,
     digest_rows,
@@ -62,7 +58,8 @@ from evolve.gate import (
     with_drift,
     write_promotion,
 )
-from evolve.lock import Parent, Parts, lock_of, observe, of_proposer, seal_generation
+from evolve.lock import Parts, lock_of, observe, of_proposer, seal_generation
+from evolve.looking import evidence_looks, look_rule, missing_cells, planned_looks
 from evolve.promoted import expected_rows
 from evolve.propose import Proposal
 from evolve.words import SENTENCES, topup_advice
@@ -90,17 +87,6 @@ class Generation(Struct, frozen=True, kw_only=True):
     code: ExitCode
 
 
-class Reigning(Struct, frozen=True):
-    """What a generation has to beat: the incumbent skills, and what they hold beyond the project's own `canonical`
-    ones. `parent` is the generation that it follows or repeats.
-    """
-
-    incumbents: Mapping[str, Skill]
-    champion: Overlay | None
-    canonical: Mapping[str, Skill]
-    parent: Parent | None = None
-
-
 class Conditions(Struct, frozen=True, kw_only=True):
     """What a generation is run under; the same for all generations of a run but for the incumbents. `resumed` says
     that an earlier process began the run, `ended` that it also ended it, and `again` is the generation of which what
@@ -124,10 +110,14 @@ def run_generation(conditions: Conditions, number: int, proposal: Proposal, reig
     anything is paid, CampaignError if its error budget cannot be told.
     """
     ground, folder = conditions.ground, conditions.run.generation(number)
-    overlay = _freeze(proposal, folder, ground, reigning.incumbents)
-    attempt = _attempt(conditions, proposal, overlay, reigning)
-    drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed)
+    overlay = freeze_proposal(proposal, folder, ground, reigning.incumbents)
+    attempt = make_attempt(conditions.ground, proposal, overlay, reigning)
+    looks = planned_looks(conditions.policy, ground.config.repeats)
+    drafted = seal_plan(ground, attempt.selected, number, overlay.digest, attempt.proposed, looks)
     sealed = with_reuse(ground, drafted, attempt.arms, conditions.cancellation)
+    if isinstance(conditions.policy, TestingPolicy):
+        sealed = with_concurrent(sealed, {arm for pair in _pairs(conditions, drafted) for arm in pair})
+    sealed = _ruled(conditions, sealed, attempt)
     refuse_unaffordable(ground, sealed.plan.paid, conditions.run)
     _seal(conditions, folder, sealed.plan, reigning)
     _reserve(conditions, number, overlay, folder)
@@ -149,7 +139,7 @@ def resume_generation(
     folder = conditions.run.generation(plan.generation)
     lock_of(conditions.run, plan.generation)  # a lock that cannot be believed is told before anything is paid
     overlay = make_overlay(begun.proposal.files, ground.config.skills)
-    attempt = _attempt(conditions, begun.proposal, overlay, reigning)
+    attempt = make_attempt(conditions.ground, begun.proposal, overlay, reigning)
     if begun.judged is not None and conditions.ended:
         return _read_back(begun.judged, plan, folder, attempt)
     if attempt.proposed != plan.proposed:
@@ -167,44 +157,8 @@ def resume_generation(
     (folder / "promotion.json").unlink(missing_ok=True)
     _announce(conditions, plan.generation, attempt)
     sweep = (conditions.run, folder, conditions.watcher, conditions.cancellation)
-    sealed = read_sealed(folder, plan)
+    sealed = _ruled(conditions, read_sealed(folder, plan), attempt)
     return _decide(conditions, plan, folder, attempt, sweep_on(ground, sealed, attempt.arms, *sweep))
-
-
-class _Attempt(Struct, frozen=True, kw_only=True):
-    """A proposal, ready to be measured: by which arms, against and with which skills."""
-
-    proposal: Proposal
-    overlay: Overlay
-    champion: Overlay
-    base: Mapping[str, Skill]
-    skills: Mapping[str, Skill]
-    selected: tuple[str, ...]
-    arms: Mapping[str, Arm]
-    proposed: Proposed
-
-
-def _attempt(conditions: Conditions, proposal: Proposal, overlay: Overlay, reigning: Reigning) -> _Attempt:
-    ground, incumbents = conditions.ground, reigning.incumbents
-    candidates = apply_overlay(incumbents, overlay)
-    selected = tuple(required_arms(ground.config.arms, overlay.touched))
-    champion = stack_overlays([*([reigning.champion] if reigning.champion else []), overlay])
-    return _Attempt(
-        proposal=proposal,
-        overlay=overlay,
-        champion=champion,
-        base=dict(incumbents),
-        skills=candidates,
-        selected=selected,
-        arms=make_arms(ground, selected, incumbents, candidates, overlay.digest),
-        proposed=_proposed(proposal, (incumbents, candidates), champion),
-    )
-
-
-def missing_cells(plan: Plan, rows: Iterable[Row]) -> int:
-    """How many cells of a plan have no row that counts for good."""
-    standing = Standing.of(rows)
-    return sum(not standing.settled(cell.key) for cell in plan.cells)
 
 
 def may_be_topped_up(generation: Generation) -> bool:
@@ -216,13 +170,14 @@ def may_be_topped_up(generation: Generation) -> bool:
     )
 
 
-def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt) -> Generation:
+def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: Attempt) -> Generation:
     """A generation of a run that ended, as it was decided: what the project holds now changes nothing in it."""
+    came = extent(folder, plan)
     return Generation(
         number=plan.generation,
-        paid=len(plan.paid),
-        reused=len(plan.cells) - len(plan.paid),
-        missing=missing_cells(plan, read_rows(folder / "results.jsonl")[0]),
+        paid=came.paid,
+        reused=came.reused,
+        missing=len(missing_cells(plan, read_rows(folder / "results.jsonl")[0], came.spared)),
         drift=promotion.evidence.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -236,7 +191,7 @@ def _read_back(promotion: Promotion, plan: Plan, folder: Path, attempt: _Attempt
     )
 
 
-def _announce(conditions: Conditions, number: int, attempt: _Attempt, notes: Sequence[str] = ()) -> None:
+def _announce(conditions: Conditions, number: int, attempt: Attempt, notes: Sequence[str] = ()) -> None:
     conditions.watcher.see(
         GenerationStarted(generation=number, idea=attempt.proposal.idea, overlay=attempt.overlay.digest)
     )
@@ -248,19 +203,20 @@ def _decide(
     conditions: Conditions,
     plan: Plan,
     folder: Path,
-    attempt: _Attempt,
+    attempt: Attempt,
     result: SweepResult,
     *,
     judged: bool = False,
 ) -> Generation:
     """The decision on a sweep, written down unless that was done before."""
+    came = extent(folder, plan)
     subject = _subject(conditions, plan.generation, attempt.overlay)
     evidence = structs.replace(_evidence(conditions, plan, result), campaign=_place(conditions, subject))
     generation = Generation(
         number=plan.generation,
-        paid=len(plan.paid),
-        reused=len(plan.cells) - len(plan.paid),
-        missing=missing_cells(plan, result.rows),
+        paid=came.paid,
+        reused=came.reused,
+        missing=len(missing_cells(plan, result.rows, came.spared)),
         drift=result.drift,
         folder=folder,
         proposal=attempt.proposal,
@@ -280,6 +236,25 @@ def _decide(
         observe(conditions.run, folder, result.rows, generation.verdict)
         _write_report(conditions, generation, plan, result)
     return generation
+
+
+def _ruled(conditions: Conditions, sealed: Sealed, attempt: Attempt) -> Sealed:
+    """The sealed plan with who decides at its looks: the policy, on the evidence of the cells before them."""
+    plan = sealed.plan
+    subject = _subject(conditions, plan.generation, attempt.overlay)
+
+    def evidence(rows: Sequence[Row]) -> Evidence:
+        found = _evidence(conditions, plan, SweepResult(tuple(rows), None))
+        return structs.replace(found, campaign=_place(conditions, subject))
+
+    rule = look_rule(conditions.policy, plan, _pairs(conditions, plan), evidence)
+    return structs.replace(sealed, rule=rule)
+
+
+def _pairs(conditions: Conditions, plan: Plan) -> list[tuple[str, str]]:
+    """(incumbent arm, candidate arm)."""
+    arms = conditions.ground.config.arms
+    return [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
 
 
 def _seal(conditions: Conditions, folder: Path, plan: Plan, reigning: Reigning) -> None:
@@ -312,31 +287,8 @@ def _subject(conditions: Conditions, number: int, overlay: Overlay) -> Subject:
     )
 
 
-def _freeze(proposal: Proposal, folder: Path, ground: Ground, incumbents: Mapping[str, Skill]) -> Overlay:
-    """The proposal as read-only bytes on disk, read back and checked against the incumbents."""
-    write_whole(folder / "proposal.md", proposal.text.encode())
-    overlay = make_overlay(proposal.files, ground.config.skills)
-    check_against(overlay, incumbents)
-    freeze_overlay(overlay, folder / "overlay")
-    return overlay
-
-
-def _proposed(
-    proposal: Proposal, skills: tuple[Mapping[str, Skill], Mapping[str, Skill]], champion: Overlay
-) -> Proposed:
-    """What the plan seals, so that promotion.json can say nothing else afterwards."""
-    return Proposed(
-        idea=proposal.idea,
-        idea_digest=proposal.idea_digest,
-        base_skills=_digests(skills[0]),
-        result_skills=_digests(skills[1]),
-        champion=champion.digest,
-    )
-
-
 def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Evidence:
-    ground, arms = conditions.ground, conditions.ground.config.arms
-    pairs = [(str(arms[name].candidate_of), name) for name in plan.arms if arms[name].role == "candidate"]
+    ground, pairs = conditions.ground, _pairs(conditions, plan)
     _check_rows(conditions, plan, result, pairs)
     evidence = collect_evidence(
         result.rows,
@@ -351,7 +303,7 @@ def _evidence(conditions: Conditions, plan: Plan, result: SweepResult) -> Eviden
         stopped=result.stopped,
         split=ground.config.promotion.split if ground.config.promotion else "all",
     )
-    called = structs.replace(evidence, calls_model=ground.agent.calls_model)
+    called = structs.replace(evidence, calls_model=ground.agent.calls_model, looks=evidence_looks(plan))
     return with_drift(called, result.drift)
 
 
@@ -379,8 +331,8 @@ def _write_promotion(conditions: Conditions, generation: Generation, result: Swe
         suite=ground.suite.name,
         suite_digest=ground.suite.digest,
         overlay=generation.overlay.digest,
-        base_skills=_digests(generation.base),
-        result_skills=_digests(generation.skills),
+        base_skills=skill_digests(generation.base),
+        result_skills=skill_digests(generation.skills),
         agent=ground.agent_name,
         contained=ground.sandbox.contains,
         configuration=digest_json(ground.config),
@@ -391,17 +343,14 @@ def _write_promotion(conditions: Conditions, generation: Generation, result: Swe
     write_promotion(generation.folder / "promotion.json", document)
 
 
-def _digests(skills: Mapping[str, Skill]) -> dict[str, str]:
-    return {name: skill.digest for name, skill in sorted(skills.items())}
-
-
 def _write_report(conditions: Conditions, generation: Generation, plan: Plan, result: SweepResult) -> None:
     """report.md, which people read; the verdict is announced once it is there."""
     verdict = generation.verdict
     advice = topup_advice(conditions.run.id, generation.missing) if may_be_topped_up(generation) else None
     said = ReportVerdict(SENTENCES[verdict.decision], verdict.reasons, advice)
-    path = generation.folder / REPORT
-    write_whole(path, render_report(sweep_report(conditions.ground, plan, result, said)).encode())
+    path, spared = generation.folder / REPORT, extent(generation.folder, plan).spared
+    report = sweep_report(conditions.ground, plan, result, said, spared)
+    write_whole(path, render_report(report).encode())
     conditions.watcher.see(
         VerdictReached(
             generation=generation.number, decision=verdict.decision, reasons=verdict.reasons, report=str(path)

@@ -10,10 +10,11 @@ from bench.errors import BudgetExhausted, OverlayError
 from bench.exits import ExitCode
 from bench.skills import Overlay, Skill, apply_overlay
 from bench.watch import Noted
+from evolve.attempt import Reigning
 from evolve.begun import read_begun
 from evolve.desk import GenerationDesk
 from evolve.errors import ProposalFailed, ProposalStopped
-from evolve.generation import Conditions, Generation, Reigning, resume_generation, run_generation
+from evolve.generation import Conditions, Generation, resume_generation, run_generation
 from evolve.history import Judgement, read_history, relevant, skills_digest
 from evolve.lock import Parent, lock_of
 from evolve.promoted import freeze_start, remove_champion, write_champion

@@ -40,6 +40,13 @@ def release_campaign(config: Config, policy: Policy, root: Path) -> Campaign | N
     return campaign
 
 
+def release_test(config: Config, policy: Policy, root: Path) -> int:
+    """Which release test of its campaign the next verdict would be; 1 where none is spent, or no campaign named."""
+    if not spends(policy) or config.campaign is None:
+        return 1
+    return Campaign(root, config.campaign).read().tests + 1
+
+
 def refuse_unreleased(pending: Judgement | None, policy: Policy) -> None:
     """PromotionError for a release test that would build on a champion which no test has released."""
     if spends(policy) and pending is not None and pending.searched:

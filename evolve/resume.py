@@ -18,12 +18,20 @@ from bench.exits import ExitCode
 from bench.project import RunFolder, find_project, find_run, hold_run, read_holder
 from bench.results import read_rows
 from bench.skills import Overlay, read_overlay
-from bench.sweep import Standing, canonical_skills, counting_work, open_ground, paying_campaign, read_plan
+from bench.sweep import (
+    canonical_skills,
+    counting_work,
+    extent,
+    open_ground,
+    paying_campaign,
+    read_plan,
+)
 from bench.text import printable
 from bench.watch import RunFinished, RunStarted
 from evolve.desk import open_errands, was_proposing
 from evolve.gate import load_policy
 from evolve.generation import Conditions
+from evolve.looking import missing_cells
 from evolve.loop import RunResult, run_generations
 from evolve.promoted import START
 from evolve.propose import create_proposer
@@ -137,8 +145,7 @@ def _missing(run: RunFolder, _config: Config, say: Say) -> Extent:
             f"  go on with it first: evolve resume {printable(run.id)}"
         )
     plan, _ = read_plan(folder / "plan.json")
-    standing = Standing.of(read_rows(folder / "results.jsonl")[0])
-    missing = [cell for cell in plan.cells if not standing.settled(cell.key)]
+    missing = missing_cells(plan, read_rows(folder / "results.jsonl")[0], extent(folder, plan).spared)
     if not missing:
         raise RunError(
             f"{folder} has nothing to top up: all {len(plan.cells)} cells were measured\n"

@@ -43,7 +43,13 @@ from evolve.history import (
 )
 from evolve.loop import RunResult, run_generations
 from evolve.propose import Proposer, Remarking, create_proposer
-from evolve.release import refuse_unmeasurable, refuse_unreleased, release_campaign, release_command
+from evolve.release import (
+    refuse_unmeasurable,
+    refuse_unreleased,
+    release_campaign,
+    release_command,
+    release_test,
+)
 from evolve.summary import closing_lines, generation_lines, offer_lines, summarise, summarise_offer
 
 Say = Callable[[str], None]
@@ -64,7 +70,8 @@ def plan(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         policy = load_policy(promotion)
         refuse_unmeasurable(loaded.config, policy)
         errands = open_errands(proposer, ground, loaded.folders)
-        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands)
+        test = release_test(loaded.config, policy, root)
+        forecast = make_forecast(ground, policy, promotion.split, canonical, cancellation, errands, test)
     if options.json:
         print_json(forecast)
     else:
@@ -99,7 +106,8 @@ def evolve(options: argparse.Namespace, root: Path, say: Say) -> ExitCode:
         require_certificate(ground)
         refuse_solved(ground, cancellation)
         incumbents = canonical if start is None else apply_overlay(canonical, start)
-        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands)
+        test = release_test(loaded.config, policy, root)
+        forecast = make_forecast(ground, policy, promotion.split, incumbents, cancellation, errands, test)
         for line in forecast_lines(forecast):
             say(line)
         if forecast.cost_high != 0 and not confirmed(loaded.config, _whole_cost(forecast), cancellation):

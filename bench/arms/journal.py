@@ -179,13 +179,16 @@ def _check_head(path: Path, head: Entry, plan: str) -> None:
 
 
 def _remembered(entries: Iterable[Entry], rows: tuple[Row, ...]) -> Remembered:
-    """What the rows do not say yet. A stopped row settles nothing, and a failed one only the sessions before it."""
+    """What the rows do not say yet. A stopped row settles nothing, a failed one only the sessions before it, and an
+    earlier sweep's none at all.
+    """
     listed = list(entries)
     waiting = _waiting(listed)
     _refuse_two_accounts(rows, waiting)
     known = (*rows, *(row for attempts in waiting.values() for row in attempts))
     settled = {(row.key, row.identity.attempt) for row in known if row.outcome.status != "stopped"}
-    done = {row.key for row in known if row.outcome.status in ("measured", "unusable")}
+    own = (row for row in known if row.reuse is None)
+    done = {row.key for row in own if row.outcome.status in ("measured", "unusable")}
     sessions: dict[tuple[CellKey, bool], tuple[SessionEnded, ...]] = {}
     for entry in listed:
         if (

@@ -27,6 +27,14 @@ class Canary(unittest.TestCase):
 
     def test_passes(self):
         self.assertEqual("{one}", "{one}")
+
+
+def test_fails():  # pytest runs functions in another way than methods
+    assert "{one}" == "{other}"
+
+
+def test_passes():
+    assert "{one}" == "{one}"
 """
 
 
@@ -44,12 +52,20 @@ def main() -> int:
     if sys.argv[1:] == ["--observe"]:
         print(json.dumps({"passed": sorted(passed), "failed": sorted(failed)}))
         return 0
-    odd = [each for each in found.get("passed", ()) if canary in each and each.endswith("test_passes")]
-    even = [each for each in found.get("failed", ()) if canary in each and each.endswith("test_fails")]
-    if len(odd) != 1 or len(even) != 1 or not set(plan["expected"]) <= passed - failed:
+    if not canary_sings(found, canary, plan["runner"]) or not set(plan["expected"]) <= passed - failed:
         return 1
     print(token)
     return 0
+
+
+def canary_sings(found: dict[str, list[str]], canary: str, runner: str) -> bool:
+    """Whether exactly those of the canary's tests passed that must, and those failed that must."""
+    count = 2 if runner == "pytest" else 1
+    ends = {
+        key: [each.rpartition("test_")[2] for each in found.get(key, ()) if canary in each]
+        for key in ("passed", "failed")
+    }
+    return ends == {"passed": ["passes"] * count, "failed": ["fails"] * count}
 
 
 def put_in_place(files: dict[str, str], canary: str) -> list[str]:

@@ -61,7 +61,7 @@ class ReportReuse(Struct, frozen=True, kw_only=True):
 class Report(Struct, frozen=True, kw_only=True):
     """All that a report says. `skipped` gives a reason for each task or arm that was not measured; `stopped`
     is the cause of an incomplete sweep, which left `not_begun` cells without a row, `because` of a limit that it
-    reached; `alarms` are signs of a leak between arms; `provenance` names what the
+    reached; `spared` cells were not measured because a look had decided; `alarms` are signs of a leak between arms; `provenance` names what the
     numbers depend on.
     """
 
@@ -73,6 +73,7 @@ class Report(Struct, frozen=True, kw_only=True):
     verdict: ReportVerdict | None = None
     stopped: str | None = None
     not_begun: int = 0
+    spared: int = 0
     because: str | None = None
     alarms: tuple[str, ...] = ()
     spend: ReportSpend | None = None
@@ -148,6 +149,9 @@ def _head(report: Report) -> Iterator[str]:
         because = f": {prose(report.because)}" if report.because else ""
         yield ""
         yield f"{report.not_begun} cells not begun{because}. They have no row, and no number below counts them."
+    if report.spared:
+        yield ""
+        yield f"{report.spared} cells were spared: a look inside the sweep had decided. They have no row."
     if report.alarms:
         yield ""
         yield from (f"* **Alarm.** {prose(alarm)}" for alarm in report.alarms)

@@ -114,7 +114,7 @@ def _without_repeats(path: Path, numbered: Iterable[tuple[int, Row]]) -> tuple[R
                 f"{path}, line {number}: {_named(row)} was run again after line {settled[cell]} had measured it\n"
                 f"  a measured cell is never rolled again; restore the file from a copy"
             )
-        if row.outcome.status == "measured":
+        if row.outcome.status == "measured" and row.reuse is None:  # an earlier row is measured once more
             settled[cell] = earlier
     return tuple(row for _, row in first.values())
 

@@ -87,7 +87,9 @@ def _source(
     rows: dict[str, Row],
 ) -> Source:
     """The source of one cell; the row that it names is added to `rows`."""
-    measured = [row for row in found if row.outcome.status == "measured"]
+    every = [row for row in found if row.outcome.status == "measured"]
+    # one that was measured beside a candidate is newer than the earlier row that stood there before
+    measured = [row for row in every if row.reuse is None] or every
     if len(measured) != 1:
         return _without_row(found, measured)
     row = measured[0]

@@ -20,7 +20,17 @@ from bench.sweep.ground import (
     sweep_on,
 )
 from bench.sweep.live_files import tools_digest
-from bench.sweep.model import Declared, Plan, Proposed, Sealed
+from bench.sweep.looks import Extent, extent
+from bench.sweep.model import (
+    Declared,
+    Look,
+    LookRule,
+    Plan,
+    Proposed,
+    Sealed,
+    Stopping,
+    with_concurrent,
+)
 from bench.sweep.modelling import check_model
 from bench.sweep.paying import Means, paying_campaign, read_means
 from bench.sweep.plan import make_plan, works_on
@@ -39,7 +49,10 @@ __all__ = [
     "Breaker",
     "Costs",
     "Declared",
+    "Extent",
     "Ground",
+    "Look",
+    "LookRule",
     "Means",
     "Measured",
     "Messenger",
@@ -47,6 +60,7 @@ __all__ = [
     "Proposed",
     "Sealed",
     "Standing",
+    "Stopping",
     "SweepResult",
     "arms_again",
     "canonical_skills",
@@ -54,6 +68,7 @@ __all__ = [
     "counting_work",
     "differences",
     "expect_costs",
+    "extent",
     "find_cell",
     "judge_canaries",
     "limits_now",
@@ -83,6 +98,7 @@ __all__ = [
     "sweep_on",
     "sweep_report",
     "tools_digest",
+    "with_concurrent",
     "with_reuse",
     "works_on",
     "write_sealed",

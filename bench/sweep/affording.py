@@ -27,6 +27,7 @@ from bench.spend import (
     total,
 )
 from bench.sweep.ground import Ground
+from bench.sweep.looks import extent
 from bench.sweep.model import Plan
 
 _FEWER = "measure fewer tasks (tasks.id=…) or fewer repeats, or "
@@ -81,6 +82,7 @@ def refuse_unfinishable(ground: Ground, plan: Plan, folder: Path, run: RunFolder
     rows, journal = folder / "results.jsonl", folder / "journal.jsonl"
     begun = {row.key for row in read_rows(rows)[0]} if rows.exists() else set()
     begun |= {entry.cell for entry in read_sessions(journal)}
+    begun |= extent(folder, plan).spared
     left = [cell for cell in plan.paid if cell.key not in begun]
     if left:
         refuse_unaffordable(ground, left, run)

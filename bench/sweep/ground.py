@@ -37,6 +37,7 @@ from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
 from bench.sweep.live_files import shown_files, tools_digest
+from bench.sweep.looks import LOOKS, Looks
 from bench.sweep.model import Declared, Plan, Proposed, Sealed
 from bench.sweep.modelling import check_model, is_local, measured_with, open_model
 from bench.sweep.paying import Means, is_paid, open_spending, read_means
@@ -221,8 +222,11 @@ def seal_plan(
     generation: int,
     overlay: str | None,
     proposed: Proposed | None = None,
+    looks: Sequence[int] = (),
 ) -> Plan:
-    """The plan of one generation in which every cell is measured; `with_reuse` finds out which need not be."""
+    """The plan of one generation in which every cell is measured; `with_reuse` finds out which need not be. `looks`
+    are the numbers of repeats after which its sweep pauses.
+    """
     config = ground.config
     why = "nothing was proposed" if overlay is None else "the change touches no skill that it loads"
     left_out = {arm: why for arm in config.arms if arm not in selected}
@@ -248,6 +252,7 @@ def seal_plan(
         repeats=config.repeats,
         deterministic=ground.agent.deterministic,
         frame=frame,
+        looks=looks,
     )
 
 
@@ -353,10 +358,13 @@ def sweep_on(
     with (
         closing(journal),
         closing(RowFile(folder / "results.jsonl")) as rows,
+        closing(Looks(folder / LOOKS, digest_json(sealed.plan), sealed.rule)) as looks,
         ground.model(folder / CASSETTES) as model,
     ):
         bench = open_workbench(ground, sealed.plan, arms, ObjectStore(run.objects), journal, spending)
-        result = run_sweep(structs.replace(bench, model=model), sealed, rows, watcher, cancellation, standing)
+        result = run_sweep(
+            structs.replace(bench, model=model), sealed, (rows, looks), watcher, cancellation, standing
+        )
     judged = judge_canaries(folder, sealed, result, watcher, deterministic=ground.agent.deterministic)
     return structs.replace(judged, account=spending.account())
 

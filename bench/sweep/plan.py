@@ -3,13 +3,13 @@
 import random
 from collections.abc import Collection, Mapping, Sequence
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from bench.arms.model import Cell
 from bench.config import ArmSpec
 from bench.errors import OverlayError, SuiteError
 from bench.suite import Task
-from bench.sweep.model import Plan
+from bench.sweep.model import Look, Plan
 
 CHECKED_TWICE = 0.1  # of a deterministic agent's cells: is the declaration true?
 
@@ -22,19 +22,23 @@ def make_plan(
     repeats: int,
     deterministic: bool,
     frame: Plan,
+    looks: Sequence[int] = (),
 ) -> Plan:
-    """`frame` filled with the cells: task-major, repeat-major, arm-minor, in the order of the selected arms.
+    """`frame` filled with the cells: task-major, repeat-major, arm-minor, in the order of the selected arms. With
+    `looks` after some of the repeats they go repeat-major instead, over the tasks in a seeded order of each repeat.
 
     A deterministic agent is measured once per task and arm, and a seeded share of its cells twice.
     """
     _check_arms(arms, selected, frame.overlay)
     count = 1 if deterministic else repeats
+    pauses = sorted({repeat for repeat in looks if 0 < repeat < count})
+    places = (
+        [(task, repeat) for repeat in range(count) for task in _shuffled(tasks, frame.seed, repeat)]
+        if pauses
+        else [(task, repeat) for task in tasks for repeat in range(count)]
+    )
     keys = [
-        (task.id, repeat, arm)
-        for task in tasks
-        for repeat in range(count)
-        for arm in selected
-        if works_on(arms[arm], task)
+        (task.id, repeat, arm) for task, repeat in places for arm in selected if works_on(arms[arm], task)
     ]
     planned = {key[0] for key in keys}
     if not planned:
@@ -57,7 +61,14 @@ def make_plan(
         tasks=tuple(task.id for task in tasks if task.id in planned),
         cells=cells,
         left_out={**frame.left_out, **_without_arm(tasks, planned)},
+        looks=tuple(Look(repeats=repeat, cells=sum(key[1] < repeat for key in keys)) for repeat in pauses)
+        or UNSET,
     )
+
+
+def _shuffled(tasks: Sequence[Task], seed: int, repeat: int) -> list[Task]:
+    """The tasks in the order of one repeat, so that nothing that changes with time falls on the same tasks."""
+    return random.Random(f"{seed}/{repeat}").sample(list(tasks), len(tasks))  # noqa: S311 - an order, no secret
 
 
 def works_on(arm: ArmSpec, task: Task) -> bool:

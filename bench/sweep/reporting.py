@@ -1,8 +1,9 @@
 """A measured plan as a report: the numbers, what was left out, and what they depend on."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bench import __version__
+from bench.arms import CellKey
 from bench.results import Report, ReportReuse, ReportVerdict, Row, health
 from bench.reuse import miss_words
 from bench.skills import ArmChange, identical_changes
@@ -12,9 +13,15 @@ from bench.sweep.sweep import SweepResult
 
 
 def sweep_report(
-    ground: Ground, plan: Plan, result: SweepResult, verdict: ReportVerdict | None = None
+    ground: Ground,
+    plan: Plan,
+    result: SweepResult,
+    verdict: ReportVerdict | None = None,
+    spared: Collection[CellKey] = (),
 ) -> Report:
-    """All that `report.md` says of one plan; `verdict` is the gate's, where there was one."""
+    """All that `report.md` says of one plan; `verdict` is the gate's, where there was one, `spared` are the cells
+    that a look of it did not let begin.
+    """
     return Report(
         title=f"{ground.suite.name}: {len(plan.tasks)} tasks, {len(plan.arms)} arms",
         rows=result.rows,
@@ -23,7 +30,8 @@ def sweep_report(
         skipped=plan.left_out,
         verdict=verdict,
         stopped=result.stopped,
-        not_begun=len(plan.cells) - len({row.key for row in result.rows}),
+        not_begun=len(plan.cells) - len({row.key for row in result.rows} | {*spared}),
+        spared=len(spared),
         because=result.because,
         spend=None if result.account is None else result.account.report(),
         reuse=_reuse(plan, result),

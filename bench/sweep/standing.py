@@ -1,7 +1,7 @@
 """How far a sweep had come when it was interrupted, read from what it left on the disk."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -36,6 +36,17 @@ class Standing(Struct, frozen=True):
         every = (row for rows in (*self.written.values(), *self.waiting.values()) for row in rows)
         return sum(len(row.sessions) for row in every if row.reuse is None)
 
+    def divided(self, keys: Collection[CellKey]) -> tuple["Standing", "Standing"]:
+        """Without what was measured of these cells, and that alone: earlier rows stand for them as well."""
+        again = frozenset(keys)
+        rows = [(self.written, True), (self.waiting, True), (self.written, False), (self.waiting, False)]
+        old_written, old_waiting, new_written, new_waiting = (
+            _of_sweep(cells, again, earlier=earlier) for cells, earlier in rows
+        )
+        paid = {key: attempt for key, attempt in self.paid.items() if key not in again}
+        rest = {key: attempt for key, attempt in self.paid.items() if key in again}
+        return Standing(old_written, old_waiting, paid), Standing(new_written, new_waiting, rest)
+
     def settled(self, key: CellKey) -> bool:
         """Whether the cell is never measured again: one that failed or was stopped is."""
         rows = self.attempts(key)
@@ -68,6 +79,17 @@ def _by_cell(rows: Iterable[Row]) -> dict[CellKey, tuple[Row, ...]]:
     for row in rows:
         cells[row.key].append(row)
     return {key: tuple(sorted(each, key=lambda row: row.identity.attempt)) for key, each in cells.items()}
+
+
+def _of_sweep(
+    cells: Mapping[CellKey, tuple[Row, ...]], again: frozenset[CellKey], *, earlier: bool
+) -> dict[CellKey, tuple[Row, ...]]:
+    """The rows of cells that are not measured again with those taken over of the others; or what was measured again."""
+    kept = {
+        key: tuple(row for row in rows if (key not in again or row.reuse is not None) == earlier)
+        for key, rows in cells.items()
+    }
+    return {key: rows for key, rows in kept.items() if rows}
 
 
 def _paid(entries: Iterable[SessionEnded]) -> dict[CellKey, int]:

@@ -1,7 +1,7 @@
 """Running a plan: every cell measured, every row durable before anything is computed from it."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct, structs
@@ -24,11 +24,12 @@ from bench.reuse import Kind, adopt
 from bench.spend import Account
 from bench.suite import Derived, Task
 from bench.sweep.breaker import Breaker
-from bench.sweep.model import Sealed
+from bench.sweep.looks import Looks, parts
+from bench.sweep.model import Plan, Sealed
 from bench.sweep.pool import run_ordered
 from bench.sweep.standing import Standing
 from bench.text import printable
-from bench.watch import CellFinished, CellStarted, SweepFinished, SweepStarted, Watcher
+from bench.watch import CellFinished, CellStarted, Noted, SweepFinished, SweepStarted, Watcher
 
 # Cells begun beyond the fold point, per worker. Fewer let one long cell hold up the others; more are wasted in an
 # outage (tests/perf/table.py shows both on published durations).
@@ -53,16 +54,19 @@ class SweepResult(Struct, frozen=True):
 def run_sweep(
     bench: Workbench,
     sealed: Sealed,
-    file: RowFile,
+    files: tuple[RowFile, Looks],
     watcher: Watcher,
     cancellation: Cancellation,
     standing: Standing = BEGINNING,
 ) -> SweepResult:
-    """Measure the plan's cells, or take the earlier row that stands for one; those that are settled stay. A
-    cancellation keeps every row and leaves nothing running.
+    """Measure the plan's cells, or take the earlier row that stands for one; those that are settled stay. At each
+    look everything before it is settled, and nothing behind it has begun. A cancellation keeps every row and leaves
+    nothing running.
     """
-    plan = sealed.plan
-    running = _Running(bench, sealed, file, watcher, cancellation, standing)
+    plan, (file, looks) = sealed.plan, files
+    first, again = _stages(plan, standing)
+    running = _Running(bench, sealed, file, watcher, cancellation, first)
+    repeated = _Running(bench, sealed, file, watcher, cancellation, again)
     watcher.see(
         SweepStarted(
             generation=plan.generation,
@@ -74,17 +78,21 @@ def run_sweep(
         )
     )
     with _prefetch(bench, running.left(), cancellation):
-        run_ordered(
-            plan.cells,
-            running.work,
-            running.fold,
-            workers=bench.config.workers,
-            window=AHEAD * bench.config.workers,
-            cancellation=cancellation,
-        )
+        for cells, look in parts(plan):
+            running.measure(cells)
+            if look is None or _stop_cause(bench, cancellation) is not None:
+                break
+            stopping = looks.take(look, running.rows)
+            watcher.see(Noted(message=printable(stopping.because)))
+            running.stopped |= {*stopping.arms}
+            if running.stopped.issuperset(plan.arms):
+                break
+        else:
+            repeated.measure(cell for cell in again.cells if cell.arm not in running.stopped)
     closed = bench.purse.closed
     because = None if closed is None else closed.detail
-    result = SweepResult(tuple(running.rows), _stop_cause(bench, cancellation), because)
+    rows = (*running.rows, *repeated.rows)
+    result = SweepResult(rows, _stop_cause(bench, cancellation), because)
     watcher.see(
         SweepFinished(
             generation=plan.generation,
@@ -106,8 +114,27 @@ def _stop_cause(bench: Workbench, cancellation: Cancellation) -> StopCause | Non
     return None if cancellation.cause is None else STOP_CAUSES.get(cancellation.cause, "cancelled")
 
 
+class _Stage(Struct, frozen=True):
+    """Cells in their order, and how far an earlier process came with them; measured `again` if rows of an earlier
+    sweep stand for them, which are their first attempts.
+    """
+
+    cells: tuple[Cell, ...]
+    standing: Standing
+    again: bool = False
+
+
+def _stages(plan: Plan, standing: Standing) -> tuple[_Stage, _Stage]:
+    """All cells of the plan, and those that may be measured although an earlier row stands for them."""
+    concurrent = plan.concurrent_cells
+    first, again = standing.divided({cell.key for cell in concurrent})
+    return _Stage(plan.cells, first), _Stage(concurrent, again, again=True)
+
+
 class _Running:
-    """What changes while a sweep runs: the rows so far, the breaker's count, how many cells are at work."""
+    """What changes while a sweep runs: the rows so far, the breaker's count, how many cells are at work, which arms
+    were stopped at a look.
+    """
 
     def __init__(
         self,
@@ -116,21 +143,34 @@ class _Running:
         file: RowFile,
         watcher: Watcher,
         cancellation: Cancellation,
-        standing: Standing,
+        stage: _Stage,
     ) -> None:
         self._bench, self._plan, self._file = bench, sealed.plan, file
         self._prior = sealed.rows
         self._watcher, self._cancellation = watcher, cancellation
-        self._standing = standing
+        self._stage, self._standing = stage, stage.standing
+        self._places = {cell.index: place for place, cell in enumerate(stage.cells)}
         self._breaker = Breaker(bench.config.breaker)
         self._lock = threading.Lock()
         self._at_work = 0
         self._done = 0
         self.rows: list[Row] = []
+        self.stopped: set[str] = set()
 
     def left(self) -> list[Cell]:
         """The cells that are still to be measured."""
         return [cell for cell in self._plan.paid if not self._standing.settled(cell.key)]
+
+    def measure(self, cells: Iterable[Cell]) -> None:
+        """Work on these cells, the next ones of the stage, until all are folded."""
+        run_ordered(
+            tuple(cells),
+            self.work,
+            self.fold,
+            workers=self._bench.config.workers,
+            window=AHEAD * self._bench.config.workers,
+            cancellation=self._cancellation,
+        )
 
     def work(self, cell: Cell) -> list[Row]:
         """All attempts of a cell; the last one counts. An earlier row that stands for it is its only one. Those of a
@@ -138,10 +178,10 @@ class _Running:
         the budget did not let begin has none.
         """
         before = list(self._standing.attempts(cell.key))
-        if self._standing.settled(cell.key):
+        if self._standing.settled(cell.key) or cell.arm in self.stopped:
             return before
         source = self._plan.source(cell)
-        if source.kind == "reused":
+        if source.kind == "reused" and not self._stage.again:
             self._watcher.see(CellStarted(cell=printable(cell.name)))
             return [adopt(self._prior[str(source.row)], identity(self._bench, cell, 0))]
         if self._bench.purse.closed is not None and not self._bench.journal.remembers(cell):
@@ -155,7 +195,7 @@ class _Running:
         finally:
             with self._lock:
                 self._at_work -= 1
-        if attempts and self._done < cell.index:
+        if attempts and self._done < self._places[cell.index]:
             self._bench.journal.write(CellEnded(rows=tuple(attempts)))
         return [*before, *attempts]
 
@@ -169,16 +209,17 @@ class _Running:
         if not settled and len(attempts) == len(self._standing.attempts(cell.key)):
             return
         if not settled:
-            kind = self._plan.source(cell).kind
-            self._watcher.see(_finished(cell, attempts[-1], kind, (self._done, len(self._plan.cells))))
+            kind = "fresh" if self._stage.again else self._plan.source(cell).kind
+            self._watcher.see(_finished(cell, attempts[-1], kind, (self._done, len(self._stage.cells))))
         if self._breaker.take(attempts[-1]):
             self._cancellation.cancel("breaker")
 
     def _attempts(self, cell: Cell, neighbours: int) -> list[Row]:
         """A broken attempt is made again; one that was measured never is, even where two of it disagree."""
         rows: list[Row] = []
-        first = self._standing.next_attempt(cell.key)
-        for attempt in range(first, max(first, self._bench.config.retries) + 1):
+        lowest = int(self._stage.again)
+        first = max(lowest, self._standing.next_attempt(cell.key))
+        for attempt in range(first, max(first, lowest + self._bench.config.retries) + 1):
             turn = Turn(cell=cell, attempt=attempt, neighbours=neighbours)
             row = measure(self._bench, turn, self._cancellation)
             if _unpaid(row):

@@ -12,7 +12,7 @@ from evolve.apply.problems import Problem
 from evolve.apply.promoted import PromotedRun
 from evolve.campaign import release_faults
 from evolve.gate import CampaignState, only_searches, tests_release
-from evolve.promoted import PromotedGeneration, champion_faults, generation_faults
+from evolve.promoted import PromotedGeneration, champion_faults, generation_faults, without_row
 from evolve.release import release_command
 
 LIFETIME = timedelta(days=90)
@@ -93,7 +93,7 @@ def _words(run: RunFolder) -> tuple[str, ...]:
 def _completeness_problems(generation: PromotedGeneration) -> Iterator[Problem]:
     stopped, code = generation.promotion.evidence.stopped, generation.promotion.metadata.exit_code
     remedy = "measure again to the end: evolve"
-    unmeasured = {cell.key for cell in generation.plan.cells} - {row.key for row in generation.rows}
+    unmeasured = without_row(generation)
     if unmeasured:
         yield Problem(
             f"{generation.folder}: its evidence is partial: {len(unmeasured)} cells of its plan have no row",

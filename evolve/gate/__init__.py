@@ -2,9 +2,11 @@
 
 from evolve.gate.anytime import ANYTIME, Anytime
 from evolve.gate.combining import compared_values, gain_level, loss_level, paired_samples
+from evolve.gate.design import Design, Reachability
 from evolve.gate.endpoints import Endpoint, endpoint_named
 from evolve.gate.evidence import TaskFacts, collect_evidence, digest_rows, with_drift
 from evolve.gate.exact import EXACT, Exact
+from evolve.gate.looks import Stand
 from evolve.gate.mixture import Expected, foreign_faults, unpaired_faults
 from evolve.gate.model import (
     ArmEvidence,
@@ -25,7 +27,7 @@ from evolve.gate.policy import load_policy, policy_named
 from evolve.gate.samples import Pairing, Side, TaskSample
 from evolve.gate.schema import promotion_schema
 from evolve.gate.signs import share_interval
-from evolve.gate.testing import TestingPolicy, only_searches, spends, tests_release
+from evolve.gate.testing import TestingPolicy, counts_clean, only_searches, spends, tests_release
 from evolve.gate.threshold_cost import THRESHOLD_COST, ThresholdCost
 from evolve.gate.threshold_review import THRESHOLD_REVIEW, ThresholdReview
 from evolve.gate.verdict import (
@@ -48,6 +50,7 @@ __all__ = [
     "ArmEvidence",
     "CampaignState",
     "Decision",
+    "Design",
     "Endpoint",
     "Evidence",
     "Exact",
@@ -59,8 +62,10 @@ __all__ = [
     "PolicyFactory",
     "Promotion",
     "PromotionMetadata",
+    "Reachability",
     "RowEvidence",
     "Side",
+    "Stand",
     "Statistics",
     "TaskEvidence",
     "TaskFacts",
@@ -72,6 +77,7 @@ __all__ = [
     "Verdict",
     "collect_evidence",
     "compared_values",
+    "counts_clean",
     "digest_rows",
     "endpoint_named",
     "foreign_faults",

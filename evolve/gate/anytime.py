@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evolve.gate.design import reachability, reachability_words
+from evolve.gate.design import Reachability
 from evolve.gate.model import Policy
 from evolve.gate.parameters import TestingParameters
 from evolve.gate.primary import betting_finding
@@ -21,10 +21,10 @@ class Anytime(TestingPolicy):
     def __init__(self, parameters: TestingParameters) -> None:
         super().__init__(parameters, betting_finding, betting=True)
 
-    def detects(self, tasks: int, repeats: int) -> str:
+    def told(self, found: Reachability) -> str:
         """What the exact test of the same design would find: the e-value finds somewhat less."""
-        words = reachability_words(reachability(self.parameters, tasks, repeats), self.metric)
-        return f"somewhat less than the exact test at the end: {words}"
+        words = super().told(found)
+        return words if found.exploratory else f"somewhat less than the exact test at the end: {words}"
 
 
 class AnytimeFactory:

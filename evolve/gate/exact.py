@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evolve.gate.design import reachability, reachability_words
 from evolve.gate.judging import Answer
 from evolve.gate.model import Policy
 from evolve.gate.parameters import ExactParameters
-from evolve.gate.power import conditional_power
+from evolve.gate.power import conditional_power, expected_differing, share_found
 from evolve.gate.primary import exact_finding
 from evolve.gate.samples import differences
 from evolve.gate.spending import as_fraction
@@ -27,21 +26,18 @@ class Exact(TestingPolicy):
         super().__init__(parameters, exact_finding, betting=False)
         self._options = parameters
 
-    def detects(self, tasks: int, repeats: int) -> str:
-        """What this design can reach, for the first release test."""
-        return reachability_words(reachability(self.parameters, tasks, repeats), self.metric)
+    def ends(self, found: Answer) -> bool:
+        """Whether going on is futile, at a look before the last one, even if all that is unknown were won."""
+        return not found.best.finding.promote and futility(found, self._options) is not None
 
     def notes(self, found: Answer) -> Iterator[Reason]:
-        """Whether going on is futile, at a look before the last one."""
-        question, finding = found.question, found.worst.finding
-        if finding.promote or finding.look >= len(question.schedule):
-            return
-        power = futility_power(found, self._options)
-        if power < as_fraction(self._options.futility):
+        """That it is, in words."""
+        power = None if found.best.finding.promote else futility(found, self._options)
+        if power is not None:
             yield Reason(
                 "note",
-                f"futile: a candidate that wins {100 * self._options.futility_win_share:g} % of the differing pairs "
-                f"would still pass with a chance of {100 * float(power):.1f} % only",
+                f"futile: a candidate with the effect that this design finds with a power of "
+                f"{100 * self._options.futility_power:g} % would still pass with a chance of {100 * float(power):.1f} % only",
             )
 
 
@@ -58,15 +54,19 @@ class ExactFactory:
 EXACT = ExactFactory()
 
 
-def futility_power(found: Answer, parameters: ExactParameters) -> Fraction:
-    """The chance that the rest of the sweep still passes, for the win share that `futility_win_share` supposes."""
+def futility(found: Answer, parameters: ExactParameters) -> Fraction | None:
+    """The chance that the rest of the sweep still passes, if that is too small to go on; None if it is not, if
+    nothing is left, and for what no sign test compares.
+    """
     question = found.question
-    values = differences(question.samples, "worst")
+    if question.endpoint.kind != "binary" or found.worst.finding.look >= len(question.schedule):
+        return None
+    values = differences(question.samples, "best")
     repeats = max((pair.repeat + 1 for each in question.samples for pair in each.pairs), default=0)
-    return conditional_power(
-        sum(value > 0 for value in values),
-        sum(value != 0 for value in values),
-        Fraction(repeats, question.schedule[-1]),
-        question.level,
-        as_fraction(parameters.futility_win_share),
+    share, differing = Fraction(repeats, question.schedule[-1]), sum(value != 0 for value in values)
+    supposed = share_found(
+        expected_differing(differing, share), question.level, as_fraction(parameters.futility_power)
     )
+    wins = sum(value > 0 for value in values)
+    power = conditional_power(wins, differing, share, question.level, supposed)
+    return power if power < as_fraction(parameters.futility) else None

@@ -13,8 +13,8 @@ EndpointName = Literal["resolved", "verdict_right", "weighted_f1", "cost_usd", "
 Level = Annotated[float, Meta(gt=0, lt=1)]
 
 
-class TestingParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `exact` and `anytime` have in common."""
+class TestingParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What `exact` and `anytime` have in common. Only `looks` may be left out: verdicts from before there were any do."""
 
     endpoint: Annotated[
         EndpointName,
@@ -49,6 +49,15 @@ class TestingParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ]
     guards: Annotated[Guards, Meta(description="What may not get worse meanwhile.")]
 
+    looks: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100,
+            description="How often a sweep is looked at, the end included: after so many equal parts of its repeats.",
+        ),
+    ] = 1
+
     def level(self, release_test: int | None) -> Fraction:
         """What one test may spend."""
         if self.tier == "search":
@@ -56,20 +65,20 @@ class TestingParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return release_level(as_fraction(self.alpha), release_test or 1)
 
 
-class ExactParameters(TestingParameters, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExactParameters(
+    TestingParameters, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """The options of `exact`."""
 
     futility: Annotated[
         Level,
         Meta(
-            description="Below this conditional power an early look calls the rest futile. It never binds the test."
+            description="Below this conditional power an early look calls the rest futile, and the sweep ends. It never binds the test."
         ),
     ]
-    futility_win_share: Annotated[
-        float,
+    futility_power: Annotated[
+        Level,
         Meta(
-            gt=0.5,
-            lt=1,
-            description="The share of differing pairs that the candidate wins, in that reckoning.",
+            description="That reckoning supposes the effect that the whole design would find with this power."
         ),
     ]

@@ -54,9 +54,31 @@ def conditional_power(
     """The chance that the whole sweep passes a test at `level`, if pairs go on to differ as often and the candidate
     wins `win_share` of them. Source: Lan, Simon and Halperin 1982 (Sequential Analysis 1), stochastic curtailment.
     """
-    coming = int(differing / share_measured) - differing if share_measured else 0
+    coming = expected_differing(differing, share_measured) - differing
     needed = needed_wins(differing + coming, level)
     return Fraction(0) if needed is None else tail(coming, max(needed - wins, 0), win_share)
+
+
+def share_found(differing: int, level: Fraction, power: Fraction) -> Fraction:
+    """The smallest share of wins, in hundredths, that a test of so many differing pairs finds with this power; 1 if
+    none is.
+    """
+    wins = needed_wins(differing, level)
+    if wins is None:
+        return Fraction(1)
+    low, high = 50, 100
+    while low < high:
+        middle = (low + high) // 2
+        if tail(differing, wins, middle * _POINT) >= power:
+            high = middle
+        else:
+            low = middle + 1
+    return low * _POINT
+
+
+def expected_differing(differing: int, share_measured: Fraction) -> int:
+    """How many pairs of the whole sweep will differ, if they go on to differ as often."""
+    return int(differing / share_measured) if share_measured else differing
 
 
 def _binomial(trials: int, wins: int, share: Fraction) -> Fraction:

@@ -1,10 +1,11 @@
 """A policy that tests: from evidence to a verdict, whatever the test is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET, structs
 
+from evolve.gate.design import Design, Reachability, reachability, reachability_words
 from evolve.gate.endpoints import row_mean
 from evolve.gate.judging import (
     Answer,
@@ -20,6 +21,7 @@ from evolve.gate.judging import (
     uneven_tasks,
     unknown_cells,
 )
+from evolve.gate.looks import Stand, as_if_fresh, promoted
 from evolve.gate.model import (
     Evidence,
     PairEvidence,
@@ -76,6 +78,41 @@ class TestingPolicy:
             change_as="difference",
         )
 
+    def detects(self, tasks: int, repeats: int) -> str:
+        """What this design can reach, for the first release test."""
+        return self.told(self.reaches(Design(tasks=tasks, repeats=repeats)))
+
+    def reaches(self, design: Design) -> Reachability:
+        """What a design can show at all, before anything is paid."""
+        looks = () if design.deterministic else self.looks_after(design.repeats)
+        return reachability(self.parameters, structs.replace(design, schedule=looks), betting=self._betting)
+
+    def told(self, found: Reachability) -> str:
+        """That, for people."""
+        return reachability_words(found)
+
+    def looks_after(self, repeats: int) -> tuple[int, ...]:
+        """The numbers of repeats after which a sweep of so many is looked at, the last one all of them."""
+        parts = self.parameters.looks
+        return tuple(sorted({-(-repeats * part // parts) for part in range(1, parts + 1)}))
+
+    def stands(self, evidence: Evidence) -> Mapping[str, Stand]:
+        """How each candidate arm stands at a look."""
+        shown = promoted(self.decide(evidence))
+        surviving = promoted(self.decide(as_if_fresh(evidence)))
+        return {
+            pair.candidate_arm: "shown"
+            if pair.candidate_arm in shown
+            else "survives"
+            if pair.candidate_arm in surviving
+            else self._unshown(pair, evidence)
+            for pair in evidence.pairs
+        }
+
+    def ends(self, found: Answer) -> bool:  # noqa: ARG002
+        """Whether a look before the last one finds that going on is useless."""
+        return False
+
     def notes(self, found: Answer) -> Iterator[Reason]:  # noqa: ARG002
         """What else there is to say; decides nothing."""
         yield from ()
@@ -93,7 +130,7 @@ class TestingPolicy:
         told = pair.tasks if found.question is question else tuple(map(_fresh_rows, pair.tasks))
         reasons = [
             *self._campaign(evidence),
-            *_thin(question, least),
+            *(() if self.ends(found) else _thin(question, least)),
             *_blind(question, self.parameters, calls_model=evidence.calls_model),
             *hardly_used(planned),
             *self._says(found, numbers, reused),
@@ -109,6 +146,10 @@ class TestingPolicy:
             ),
             statistics=numbers,
         )
+
+    def _unshown(self, pair: PairEvidence, evidence: Evidence) -> Stand:
+        question = ask(pair, evidence, self.parameters)
+        return "futile" if question.samples and self.ends(answer(question, self._test)) else "open"
 
     def _answered(self, question: Question, least: int) -> tuple[Answer, tuple[str, ...]]:
         """The answer of the fresh pairs, if they are complete; else of all, and which pairs were not fresh."""
@@ -234,3 +275,8 @@ def tests_release(verdict: Verdict) -> bool:
 def spends(policy: Policy) -> bool:
     """Whether a policy's verdicts are charged to a campaign; those of other families never are."""
     return isinstance(policy, TestingPolicy) and policy.spends
+
+
+def counts_clean(policy: TestingPolicy) -> bool:
+    """Whether a clean control is a task of the comparison: it has no F1, but outcomes and costs."""
+    return policy.metric != "weighted_f1"

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bench.cancellation import Cancellation
+from bench.certificate import require_certificate
 from bench.cli_resume import tidy
 from bench.config import Config
 from bench.digest import digest_json
@@ -16,6 +17,7 @@ from bench.skills import Overlay, Skill
 from bench.sweep import Ground, canonical_skills, counting_work, open_ground, paying_campaign, refuse_solved
 from bench.watch import RunFinished, RunStarted, Watcher
 from evolve.campaign import Campaign
+from evolve.desk import Errands, open_errands, was_proposing
 from evolve.gate import Policy, load_policy
 from evolve.generation import Conditions
 from evolve.loop import run_generations
@@ -39,10 +41,11 @@ class Shared(Struct, frozen=True, kw_only=True):
 
 
 class _Deciding(Struct, frozen=True, kw_only=True):
-    """What decides in one point, and on which skills."""
+    """What decides in one point, and on which skills; `asked` is the proposer once no sibling has a proposal more."""
 
     policy: Policy
     proposer: Proposer
+    asked: Proposer
     campaign: Campaign | None
     canonical: Mapping[str, Skill]
 
@@ -60,7 +63,7 @@ def _can_go_on(run: RunFolder, config: Config) -> bool:
     if not (run.path / "config.json").exists():
         return False
     builds = config.proposer is not None and config.proposer.unapplied == "build_on"
-    return not builds or any(run.path.glob("gen-*/plan.json"))
+    return not builds or was_proposing(run) or any(run.path.glob("gen-*/plan.json"))
 
 
 def _anew(turn: Turn, shared: Shared) -> ExitCode:
@@ -72,13 +75,15 @@ def _anew(turn: Turn, shared: Shared) -> ExitCode:
         ) as ground,
         paying_campaign(config, shared.root, ground.means),
     ):
+        errands = open_errands(decides.asked, ground, turn.loaded.folders)
+        require_certificate(ground)
         refuse_solved(ground, shared.cancellation)
         with start_run(shared.root, digest_json(config), "evolve") as hold:
             turn.begun(hold.run.id)
             with removed_if_refused(hold.run):
                 turn.loaded.save(hold.run.path)
                 with counting_work(ground, hold.run):
-                    conditions = _conditions(ground, hold.run, decides, shared, None)
+                    conditions = _conditions(ground, hold.run, decides, shared, errands)
                     return _generations(
                         hold, conditions, decides, shared.start, Extent(config.generations, None)
                     )
@@ -97,7 +102,9 @@ def _further(turn: Turn, shared: Shared, run: RunFolder) -> ExitCode:
         counting_work(ground, run),
         paying_campaign(config, shared.root, ground.means),
     ):
-        conditions = _conditions(ground, run, decides, shared, extent)
+        errands = open_errands(decides.asked, ground, turn.loaded.folders)
+        begun = _conditions(ground, run, decides, shared, errands)
+        conditions = structs.replace(begun, resumed=True, ended=extent.ended, again=extent.again)
         return _generations(hold, conditions, decides, start, extent)
 
 
@@ -116,17 +123,18 @@ def _generations(
 def _deciding(turn: Turn, shared: Shared, own: str | None) -> _Deciding:
     config = turn.loaded.config
     proposing, promotion = deciding(config)
-    policy = load_policy(promotion)
+    policy, asked = load_policy(promotion), create_proposer(proposing, shared.root)
     return _Deciding(
         policy=policy,
-        proposer=share(create_proposer(proposing, shared.root), shared.root, turn.siblings, config, own),
+        proposer=share(asked, shared.root, turn.siblings, config, own),
+        asked=asked,
         campaign=release_campaign(config, policy, shared.root),
         canonical=canonical_skills(config, shared.root),
     )
 
 
 def _conditions(
-    ground: Ground, run: RunFolder, decides: _Deciding, shared: Shared, extent: Extent | None
+    ground: Ground, run: RunFolder, decides: _Deciding, shared: Shared, errands: Errands | None
 ) -> Conditions:
     return Conditions(
         ground=ground,
@@ -134,8 +142,6 @@ def _conditions(
         run=run,
         watcher=shared.watcher,
         cancellation=shared.cancellation,
-        resumed=extent is not None,
-        ended=extent is not None and extent.ended,
-        again=None if extent is None else extent.again,
         campaign=decides.campaign,
+        errands=errands,
     )

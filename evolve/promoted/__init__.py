@@ -10,7 +10,7 @@ from evolve.promoted.champion import (
 )
 from evolve.promoted.faults import expected_rows, generation_faults
 from evolve.promoted.files import PromotedGeneration, read_generation, read_promotions
-from evolve.promoted.rebuild import rebuild
+from evolve.promoted.rebuild import rebuild, without_row
 
 __all__ = [
     "START",
@@ -24,5 +24,6 @@ __all__ = [
     "read_promotions",
     "rebuild",
     "remove_champion",
+    "without_row",
     "write_champion",
 ]

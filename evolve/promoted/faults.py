@@ -50,6 +50,8 @@ def _row_faults(config: Config, generation: PromotedGeneration) -> Iterator[str]
         generation.rows, expected_rows(config, generation.plan, generation.plan_digest)
     ):
         yield f"results.jsonl: {fault}"
+    if generation.spared & {row.key for row in generation.rows}:
+        yield "results.jsonl has rows of cells that looks.jsonl says were spared"
     if any(row.provenance.skill != _skill_digest(config, generation, row) for row in generation.rows):
         yield "the rows of results.jsonl were measured with other skills than plan.json says"
 

@@ -10,7 +10,7 @@ from bench.errors import UserError
 from bench.project import RunFolder
 from bench.results import Row, read_rows
 from bench.skills import Overlay, read_overlay
-from bench.sweep import Plan, Proposed, read_drift, read_plan
+from bench.sweep import Plan, Proposed, extent, read_drift, read_plan
 from evolve.campaign import read_marks
 from evolve.errors import PromotionError
 from evolve.gate import CampaignState, Promotion, read_promotion
@@ -20,7 +20,7 @@ PROMOTION = "promotion.json"
 
 class PromotedGeneration(Struct, frozen=True, kw_only=True):
     """One judged generation as its folder holds it. `plan_digest` is that of the file plan.json, `campaign` the mark
-    of its release test.
+    of its release test, `spared` are the cells that a look inside its sweep did not let begin.
     """
 
     number: int
@@ -34,6 +34,7 @@ class PromotedGeneration(Struct, frozen=True, kw_only=True):
     plan_digest: str
     drift: str | None = None
     campaign: CampaignState | UnsetType = UNSET
+    spared: frozenset[tuple[str, str, int]] = frozenset()
 
     @property
     def base(self) -> Mapping[str, str]:
@@ -72,6 +73,7 @@ def read_generation(folder: Path, number: int, promotion: Promotion, config: Con
         plan_digest=plan_digest,
         drift=read_drift(folder),
         campaign=marks[-1] if marks else UNSET,
+        spared=extent(folder, plan).spared,
     )
 
 

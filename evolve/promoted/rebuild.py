@@ -4,6 +4,7 @@ from typing import cast
 
 from msgspec import structs
 
+from bench.arms import CellKey
 from bench.config import Config, config_digest
 from bench.errors import ConfigError
 from bench.results import StopCause, exit_code, health
@@ -19,12 +20,13 @@ from evolve.gate import (
     promotion_document,
     with_drift,
 )
+from evolve.looking import evidence_looks
 from evolve.promoted.files import PromotedGeneration
 
 
 def rebuild(config: Config, run: str, generation: PromotedGeneration) -> Promotion:
-    """What promotion.json of this generation must say. Only the time of the verdict, why an incomplete sweep
-    was stopped, and the plan's looks are taken from the file itself: nothing else knows them.
+    """What promotion.json of this generation must say. Only the time of the verdict and why an incomplete
+    sweep was stopped are taken from the file itself: nothing else knows them.
 
     ValueError and UserError say why no promotion follows from what is there.
     """
@@ -76,10 +78,16 @@ def _evidence(config: Config, split: str, generation: PromotedGeneration) -> Evi
         evidence,
         # true is the stricter word, and the one of promotions from before there was any
         calls_model=stated.calls_model or declared.model != declared.agent,
-        looks=stated.looks,
+        looks=evidence_looks(generation.plan),
         campaign=generation.campaign,
     )
     return with_drift(told, generation.drift)
+
+
+def without_row(generation: PromotedGeneration) -> frozenset[CellKey]:
+    """The cells of its plan that have no row, although no look spared them."""
+    rows = {row.key for row in generation.rows}
+    return frozenset(cell.key for cell in generation.plan.cells) - rows - generation.spared
 
 
 def _facts(generation: PromotedGeneration) -> list[TaskFacts]:
@@ -97,7 +105,7 @@ def _stopped(generation: PromotedGeneration) -> str | None:
     """Why the sweep was stopped; a sweep of which every cell has a row that was not stopped needs no reason."""
     stated = generation.promotion.evidence.stopped
     broken = [row.outcome.kind for row in generation.rows if row.outcome.status == "stopped"]
-    whole = {cell.key for cell in generation.plan.cells} <= {row.key for row in generation.rows}
+    whole = not without_row(generation)
     if stated is None and (broken or not whole):
         return str(broken[0]) if broken else "cancelled"
     return stated

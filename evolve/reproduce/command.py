@@ -16,11 +16,10 @@ from evolve.reproduce.difference import difference_lines, read_difference
 from evolve.reproduce.model import REPRODUCTION_VERSION, Reproduction, Way
 from evolve.reproduce.paying import rerun
 from evolve.reproduce.recipe import read_recipe, recipe_lines
-from evolve.reproduce.recomputing import Recomputed, recompute_all
+from evolve.reproduce.recomputing import RECORD, Recomputed, recompute_all
 from evolve.reproduce.replaying import Again, replay
 
 Say = Callable[[str], None]
-RECORD = "reproduction.json"
 MOST_SHOWN = 100
 
 

@@ -18,6 +18,7 @@ from evolve.lock import Drift, Located, Observed, cassettes_in, drifts_of, model
 from evolve.promoted import PromotedGeneration, generation_faults, read_generation, rebuild
 
 MOST_NAMED = 10
+RECORD = "reproduction.json"
 
 
 class Recomputed(Struct, frozen=True, kw_only=True):
@@ -66,6 +67,11 @@ def recompute_all(
 def judged(located: Located, config: Config) -> PromotedGeneration:
     """The generation as its folder holds it. NotReproducible names what of it cannot be read."""
     folder = located.place.folder
+    if (located.place.run.path / RECORD).exists() and not (folder / "promotion.json").exists():
+        raise LockError(
+            f"{located.name} is a replay: it has no decision of its own\n"
+            f"  reproduce what was replayed: evolve reproduce {located.lock.sealed.parent}"
+        )
     try:
         promotion = read_promotion(folder / "promotion.json")
         return read_generation(folder, located.lock.sealed.generation, promotion, config)

@@ -96,7 +96,8 @@ def draw(each: int, seed: int, reached: dict[str, int]) -> Iterator[Drawn]:
 
 def _stops(each: int, chance: random.Random, reached: dict[str, int]) -> Iterator[Drawn]:
     """For every third kill a signal that can be heard, at a moment of the sweep."""
-    swept = {phase: moments for phase, moments in MOMENTS.items() if phase in STOPPED}
+    # no signal tears a line
+    swept = {phase: [each for each in MOMENTS[phase] if each != "torn"] for phase in STOPPED}
     for turn in range(len(swept) * each // 3):
         phase, moments = list(swept.items())[turn % len(swept)]
         point = _drawn(chance, phase, moments[turn // len(swept) % len(moments)], reached)

@@ -36,7 +36,7 @@ import evolve.gate.verdict
 import evolve.resume
 
 PROGRAMS = {"bench": bench.cli.main, "evolve": evolve.cli.main}
-LINES = {"append": "results.jsonl", "journal": "journal.jsonl", "spend": "spend.jsonl"}
+LINES = {"append": "results.jsonl", "journal": "journal.jsonl", "spend": "spend.jsonl", "look": "looks.jsonl"}
 WHOLE = {"plan": "plan.json", "verdict": "promotion.json", "report": "report.md"}
 
 

@@ -1,6 +1,7 @@
 """Real agents that go on after a kill, and that live through a recorded run again without their provider."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from bench.gateway.cassette import read_cassettes
 from bench.results import Row
 from bench.spend import JOURNAL, Reserved, read_journal
 from tests.e2e.agent_dialects import CLAUDE_CODE, CODEX, agent_of
-from tests.e2e.agent_rig import PLANTED, USAGE, Dialect, Seen, Stage, says, total
+from tests.e2e.agent_rig import PLANTED, SKILL, USAGE, Dialect, Seen, Stage, says, total
 from tests.e2e.commands import run, start
 
 _LATE = 6  # seconds: longer than from the end of one session to the kill
@@ -95,3 +96,30 @@ def test_a_recorded_run_is_lived_through_again_without_its_provider(tmp_path: Pa
     }
     for task, row in recorded.rows.items():
         assert lasting(again.rows[task]) == lasting(row)
+
+
+@pytest.mark.slow
+def test_a_recorded_generation_is_reproduced_in_another_folder_without_its_provider(
+    tmp_path: Path, dialect: Dialect
+) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    stage = Stage(there, dialect)
+    arm = yaml.safe_load((there / "conf/arms/mine.yaml").read_text())["direct"]
+    changed = {**arm, "role": "candidate", "candidate_of": "direct"}
+    stage.write("conf/arms/mine.yaml", yaml.safe_dump({"direct": arm, "changed": changed}))
+    skill = (there / f".claude/skills/{SKILL}/SKILL.md").read_text()
+    stage.write(f"idea/.claude/skills/{SKILL}/SKILL.md", f"{skill}Write nothing else.\n")
+    stage.situation("right", says(dialect.call("skill")), says(dialect.call("answer")), says())
+    words = ("promotion=threshold_cost", "proposer=manual", "proposer.options.overlay=idea")
+    recorded = stage.command("evolve", *words)
+    assert recorded.code == 0, recorded.err
+    elsewhere = Path(shutil.copytree(there, tmp_path / "elsewhere", symlinks=True))
+    (elsewhere / "script.yaml").unlink()
+    shutil.rmtree(there, ignore_errors=True)
+    told = run(
+        "evolve", "reproduce", recorded.json["run"], "--replay", "--json", folder=elsewhere, timeout=300
+    )
+    assert told.code == 0, told.err + told.out
+    assert (told.json["outcome"], told.json["rows"]) == ("identical", 2)
+    assert told.json["verdict"] == told.json["now"]

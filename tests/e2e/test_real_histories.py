@@ -77,5 +77,4 @@ def test_this_project_is_told_what_its_own_commits_lack(tmp_path: Path) -> None:
     refused = run("evolve", "init", folder=own, timeout=300)
     assert refused.code == ExitCode.REQUEST
     assert "its tests need pytest" in refused.err
-    assert "names two purposes" in refused.err
     assert not (own / "evolve.toml").exists()

@@ -71,6 +71,17 @@ def test_the_plan_says_what_could_be_reused_and_why_the_rest_not(project: Path) 
     )
 
 
+def test_the_plan_says_what_a_test_can_reach_at_the_level_of_its_campaign(project: Path) -> None:
+    gate = ("promotion=exact", "promotion.options.endpoint=verdict_right", "campaign=weekly", "reuse=none")
+    few = run("evolve", "plan", "--json", "tasks.id=review-expiry-alerts", *gate, folder=project).json
+    assert few["test"]["reach"]["exploratory"]
+    assert few["test"]["reach"]["smallest"] > few["test"]["reach"]["level"] == pytest.approx(0.0304, abs=1e-4)
+    assert few["test"]["no_effect"] == {"cells": few["cells"], "cost_usd": 0.0} == few["test"]["target"]
+    said = run("evolve", "plan", *gate, folder=project).out
+    assert "smallest p" in said
+    assert "if the candidate is no better" in said
+
+
 def test_explain_names_for_each_cell_its_row_or_the_first_field_with_both_values(project: Path) -> None:
     first = evolve(project, 1, FEW).json
     second = evolve(project, 2, FEW).json

@@ -5,12 +5,12 @@ import json
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from measuring import Line, cpu_now
 from msgspec import structs
+from projects import scratch
 
 from bench.config import Config, read_saved_config
 from bench.digest import canonical_json, digest_bytes, digest_json
@@ -30,15 +30,13 @@ _EVOLVE = "import sys; from evolve.cli import main; sys.exit(main())"
 
 def of_ten_thousand_rows() -> Iterator[Line]:
     """A real generation, its rows many times, each with a review and a transcript of its own."""
-    with tempfile.TemporaryDirectory(prefix="perf-") as folder:
-        _evolve(Path(folder), "--quiet", "tasks.split=holdout")
-        root = Path(folder) / "runs" / "starter"
+    with scratch() as folder:
+        _evolve(folder, "--quiet", "tasks.split=holdout")
+        root = folder / "runs" / "starter"
         run = RunFolder(next((root / "runs").glob("2*")))
         _multiply(root, run)
         reading = statistics.median(_taken(lambda: _read(run)) for _ in range(ROUNDS))
-        whole = statistics.median(
-            _taken(lambda: _evolve(Path(folder), "reproduce", run.id)) for _ in range(ROUNDS)
-        )
+        whole = statistics.median(_taken(lambda: _evolve(folder, "reproduce", run.id)) for _ in range(ROUNDS))
     yield Line(
         what=f"reproduce --verdict of {ROWS:,} rows, beyond reading them",
         measured=f"{whole:.2f} s",

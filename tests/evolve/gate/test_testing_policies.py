@@ -14,7 +14,17 @@ from testing_builders import RANKS, Table, options, outcomes, policy, search, ta
 from bench.digest import canonical_json
 from bench.errors import ConfigError
 from evolve.certify import World, draw
-from evolve.gate import ANYTIME, EXACT, CampaignState, Evidence, Policy, Verdict, spends
+from evolve.gate import (
+    ANYTIME,
+    EXACT,
+    CampaignState,
+    Design,
+    Evidence,
+    Policy,
+    TestingPolicy,
+    Verdict,
+    spends,
+)
 from evolve.gate.endpoints import ENDPOINTS
 
 BOTH = pytest.mark.parametrize("name", ["exact", "anytime"])
@@ -286,6 +296,20 @@ def test_underpowered_is_never_worded_as_no_effect() -> None:
     )
 
 
+@BOTH
+@settings(deadline=None, max_examples=40)
+@given(tasks=st.integers(1, 8), repeats=st.integers(1, 3), level=st.sampled_from((0.2, 0.05, 0.01)))
+def test_a_design_is_exploratory_if_and_only_if_even_the_best_outcome_cannot_promote(
+    name: str, tasks: int, repeats: int, level: float
+) -> None:
+    chosen = policy(name, tier="search", search_alpha=level)
+    assert isinstance(chosen, TestingPolicy)
+    reach = chosen.reaches(Design(tasks=tasks, repeats=repeats))
+    decision = chosen.decide(outcomes([[WIN] * repeats] * tasks)).decision
+    assert (decision != "promote") == reach.exploratory
+    assert ("exploratory" in chosen.detects(tasks, repeats)) == reach.exploratory
+
+
 def test_an_early_look_spends_part_and_may_call_the_rest_futile() -> None:
     looked = msgspec.structs.replace(outcomes([[LOSS]] * 20), looks=(1, 3, 5))
     verdict = search(min_runs=2).decide(looked)
@@ -311,6 +335,8 @@ def test_a_repeated_verdict_has_the_same_bytes(name: str) -> None:
 def test_every_option_is_read(name: str) -> None:
     factory = {"exact": EXACT, "anytime": ANYTIME}[name]
     chosen = options(name)
+    assert chosen.pop("looks") == 1, "the only one with a default: verdicts of before have none"
+    assert factory.create(chosen).decide(outcomes(NULL)).parameters == chosen
     for path in _paths(chosen):
         without = copy.deepcopy(chosen)
         _remove(without, path)

@@ -47,6 +47,8 @@ def test_a_recorded_generation_is_lived_through_again_elsewhere_without_key_or_p
     ]
     assert not (new / "gen-2" / "promotion.json").exists(), "nobody takes over what was only replayed"
     assert json.loads((new / "reproduction.json").read_bytes()) == told.json
+    again = ask(capfd, sealed, "reproduce", new.name)
+    assert (again.code, f"evolve reproduce {generation(sealed)}" in again.err) == (6, True)
 
 
 def test_cassettes_of_another_generation_are_refused(sealed: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -17,11 +17,10 @@ from scipy import stats
 
 from bench.config import conf_folder
 from evolve.certify import World, arm_of, draw, evidence_of, outcome_row
-from evolve.gate import ANYTIME, EXACT, THRESHOLD_COST, Evidence, Policy, TaskEvidence
+from evolve.gate import ANYTIME, EXACT, THRESHOLD_COST, Evidence, Policy, TaskEvidence, TestingPolicy
 from evolve.gate.betting import e_value
 from evolve.gate.boundaries import walk
 from evolve.gate.flips import flip_test
-from evolve.gate.power import conditional_power
 from evolve.gate.signs import needed_wins, tail
 from evolve.gate.spending import as_fraction
 from evolve.gate.units import coarsened
@@ -30,6 +29,7 @@ pytestmark = pytest.mark.slow
 
 MANY = 20_000
 ALPHA = Fraction(1, 20)
+PINNED = Fraction(3, 5)  # futility in conf/promotion/exact.yaml
 DESIGNS = ((3, 3), (8, 3), (12, 3), (20, 3), (20, 5), (20, 10), (40, 5), (40, 10))
 MIXES = {"latent": twin.LATENT_MIX, "other": twin.OTHER_MIX}
 
@@ -217,41 +217,33 @@ def test_lost_failures_promote_no_null_candidate() -> None:
 
 
 def test_sessions_saved_by_looks_inside_a_sweep() -> None:
-    """The arithmetic only: stopping a sweep at a look is not wired yet. Futility binds here, as it would save sessions."""
-    for tasks, repeats in ((20, 5), (40, 5), (20, 10)):
-        for futility in (Fraction(1, 10), Fraction(1, 5)):
-            found = [_looked(tasks, repeats, effect, futility) for effect in (0.0, -0.1, 0.1, 0.2)]
+    """conf/promotion/exact with looks=5, and beside it other futility: the frontier between sessions and power."""
+    for tasks, repeats in ((40, 5), (20, 10), (20, 5)):
+        for futility in (Fraction(3, 10), PINNED, Fraction(7, 10)):
+            found = [looked(tasks, repeats, effect, futility) for effect in (0.0, -0.1, 0.1, 0.2)]
             words = ", ".join(
                 f"{effect}: {used:.0%} of sessions, promoted {promoted:.3f}"
                 for effect, (used, promoted) in zip(("null", "-10", "+10", "+20"), found, strict=True)
             )
-            say(f"looks after each repeat, {tasks}x{repeats}, at .05, futility {float(futility):g}: {words}")
-            if (tasks, repeats, futility) == (20, 5, Fraction(1, 10)):
+            say(f"looks=5, {tasks}x{repeats}, at .05, futility {float(futility):g}: {words}")
+            if futility == PINNED:
                 assert found[0][0] <= 0.5
+                assert found[0][1] <= 0.05
                 assert found[1][0] <= 0.35
                 assert found[3][0] <= 0.5
+                assert found[2][1] >= 0.83 or (tasks, repeats) == (20, 5)
+                assert found[3][1] >= 0.96
 
 
-def _looked(
+def looked(
     tasks: int, repeats: int, effect: float, futility: Fraction, count: int = 1500
 ) -> tuple[float, float]:
+    """Share of the sessions that are paid, and of the sweeps that promote."""
+    chosen = nominal(looks=5)
+    assert isinstance(chosen, TestingPolicy)
     sweeps = twin.draw_sweeps(np.random.default_rng(10), count, tasks, repeats, effect)
-    used = promoted = 0
-    for each in sweeps.differences:
-        looks = walk([each[:, repeat].tolist() for repeat in range(repeats)], tasks * repeats, ALPHA)
-        for number, look in enumerate(looks, start=1):
-            used += 1
-            if look.crossed:
-                promoted += 1
-                break
-            share = Fraction(number, repeats)
-            if (
-                number < repeats
-                and conditional_power(look.observed, look.differing, share, ALPHA, Fraction(13, 20))
-                < futility
-            ):
-                break
-    return used / repeats / count, promoted / count
+    ends = [twin.stopped_after(each, chosen.looks_after(repeats), futility) for each in sweeps.differences]
+    return sum(end for end, _ in ends) / repeats / count, sum(promoted for _, promoted in ends) / count
 
 
 @pytest.mark.parametrize("tasks", [3, 4, 5, 6])

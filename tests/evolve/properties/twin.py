@@ -13,12 +13,16 @@ import numpy as np
 
 from evolve.gate import Policy
 from evolve.gate.betting import e_value
+from evolve.gate.boundaries import Look, walk
 from evolve.gate.endpoints import ENDPOINTS
 from evolve.gate.guards import GuardSample, breaks
+from evolve.gate.power import conditional_power, expected_differing, share_found
 from evolve.gate.samples import Pairing, TaskSample
 from evolve.gate.signs import needed_wins
 from evolve.gate.spending import as_fraction
 from evolve.gate.units import log_units
+
+MIN_RUNS = 2
 
 Mix = tuple[tuple[float, float, float], ...]
 
@@ -188,3 +192,27 @@ def _guard_samples(policy: Policy, sweeps: Sweeps, index: int) -> Iterator[Guard
             samples=samples,
             single=() if name == "resolution" else samples,
         )
+
+
+def stopped_after(
+    differences: np.ndarray, looks: tuple[int, ...], futility: Fraction, *, level: Fraction = Fraction(1, 20)
+) -> tuple[int, bool]:
+    """After how many repeats one sweep (task, repeat) of `exact` with these looks ends, and whether it promotes:
+    min_runs=2, futility_power=0.9, no guards.
+    """
+    repeats, crossed = looks[-1], False
+    blocks = [
+        differences[:, first:last].ravel().tolist() for first, last in zip((0, *looks), looks, strict=False)
+    ]
+    for look, end in zip(walk(blocks, differences.size, level), looks, strict=True):
+        crossed = crossed or look.crossed
+        if crossed and end >= MIN_RUNS:
+            return end, True
+        if not crossed and end < repeats and _futile(look, Fraction(end, repeats), futility, level):
+            return end, False
+    return repeats, False
+
+
+def _futile(look: Look, share: Fraction, futility: Fraction, level: Fraction) -> bool:
+    supposed = share_found(expected_differing(look.differing, share), level, Fraction(9, 10))
+    return conditional_power(look.observed, look.differing, share, level, supposed) < futility
