@@ -187,6 +187,8 @@ def _reuse(plan: Plan) -> str:
         return (
             f"none: every cell is measured ({MISSES[reason]})" if reason else "none: every cell is measured"
         )
+    if not counts["reused"] + counts["canary"]:
+        return f"none: no row of {plan.reuse_from} stands for a cell"
     return (
         f"{counts['reused'] + counts['canary']} cells have a row in {plan.reuse_from}; {counts['canary']} of them are "
         f"measured again to notice drift, {counts['fresh']} have none"

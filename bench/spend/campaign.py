@@ -9,14 +9,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from bench.config import BudgetConfig, Config
-from bench.errors import BudgetSpent, RunError
+from bench.config import BudgetConfig, Config, read_saved_config
+from bench.digest import digest_json
+from bench.errors import BudgetSpent, RunError, UserError
 from bench.project import RUNS, RunFolder, list_runs, recall, remember
 from bench.spend.journal import JOURNAL, read_journal
 from bench.spend.ledger import Caps, Ledger, Limit, limits_of, replay
 from bench.spend.model import NOTHING, Amounts, Unit, shown
 from bench.spend.terms import Terms, campaign_caps
 
+_MEASURED = ("results.jsonl", "journal.jsonl")
 _MOST_NAMED = 5
 PRUNED_SPEND = "pruned-spend"
 
@@ -163,16 +165,33 @@ def _campaign_of(run: RunFolder) -> str | None:
     """The campaign that a run's saved configuration names. RunError for a run that spent and cannot be told apart."""
     path = run.path / "config.json"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Saved).config.campaign
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+        campaign = msgspec.json.decode(content, type=_Saved).config.campaign
+        _refuse_edited(path, content)
+    except (OSError, UserError, msgspec.DecodeError, UnicodeDecodeError) as error:
         if not (run.path / JOURNAL).exists():
             return None
         raise RunError(
-            f"{path} cannot be read, so that nobody can tell whether {run.id} spent this campaign's money: {error}"
+            f"{path} cannot be relied on, so that nobody can tell whether {run.id} spent this campaign's money: {error}"
         ) from error
+    return campaign
+
+
+def _refuse_edited(path: Path, content: bytes) -> None:
+    """ConfigError for values that are not those of the digest beside them; those of another version are."""
+    saved = msgspec.json.decode(content)
+    if "digest" in saved and digest_json(saved["config"]) != saved["digest"]:
+        read_saved_config(path)
 
 
 def _spent(run: RunFolder, terms: Terms) -> Amounts:
+    """RunError for a run that measured and has no journal of what that cost: its money would be spent again."""
+    measured = (path for name in _MEASURED for path in (run.path / name, *run.path.glob(f"gen-*/{name}")))
+    if not (run.path / JOURNAL).exists() and any(path.exists() and path.stat().st_size for path in measured):
+        raise RunError(
+            f"{run.path / JOURNAL} is not there, so that nobody can tell what {run.id} spent\n"
+            "  restore it from a copy; or name another campaign, if what was spent is not to count"
+        )
     ledger = read_ledger(run.path / JOURNAL)
     return _counted(ledger.settled, ledger.unknown, terms)
 

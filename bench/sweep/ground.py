@@ -19,12 +19,13 @@ from bench.arms import (
     TemplateSource,
     Workbench,
     check_tools,
+    read_sessions,
 )
 from bench.cancellation import Cancellation
 from bench.config import ArmSpec, Config, Role, read_prompt
 from bench.digest import digest_json
 from bench.environments import Environments, EnvironmentSource
-from bench.errors import SandboxUnavailable
+from bench.errors import RunError, SandboxUnavailable
 from bench.harness import Harness, read_harness
 from bench.plan_file import PLAN_VERSION
 from bench.project import RUNS, RunFolder
@@ -32,7 +33,8 @@ from bench.redaction import Redactor
 from bench.results import ObjectStore, RowFile
 from bench.sandbox import Sandbox, containment_refusal, open_sandbox
 from bench.skills import Skill, read_family, read_skill
-from bench.spend import Purse, at_work, read_worked
+from bench.spend import JOURNAL as SPEND
+from bench.spend import WORKED, Purse, at_work, read_worked
 from bench.suite import Suite, Task, load_suite, select_tasks
 from bench.sweep.deadline import deadline
 from bench.sweep.generation_files import judge_canaries, write_sealed
@@ -131,7 +133,7 @@ def open_ground(
     if sandbox.contains:
         _refuse_visible(root, suite.folder, Path(config.sandbox.scratch))
     with (
-        deadline(config.budget, cancellation, _worked(root, run, siblings)) as ends,
+        deadline(config.budget, cancellation, _worked(config, root, run, siblings)) as ends,
         open_scratch(Path(config.sandbox.scratch)) as scratch,
     ):
         environments = Environments(root, scratch, contained=sandbox.contains)
@@ -168,10 +170,18 @@ def open_ground(
         )
 
 
-def _worked(root: Path, run: RunFolder | None, siblings: Sequence[str]) -> float:
-    """The seconds that a run and its siblings were at work."""
-    others = sum(read_worked(root / RUNS / each) for each in siblings)
-    return others + (read_worked(run.path) if run else 0.0)
+def _worked(config: Config, root: Path, run: RunFolder | None, siblings: Sequence[str]) -> float:
+    """The seconds that a run and its siblings were at work, where they are limited. RunError if they were not kept."""
+    if config.budget.wall is None:
+        return 0.0
+    folders = [*(root / RUNS / each for each in siblings), *([run.path] if run else [])]
+    for folder in folders:
+        if (folder / SPEND).exists() and not (folder / WORKED).exists():
+            raise RunError(
+                f"{folder / WORKED} is not there, so that nobody can tell how long the run was at work\n"
+                "  restore it from a copy, or start a new run: rows that still hold are reused"
+            )
+    return sum(map(read_worked, folders))
 
 
 @contextmanager
@@ -351,7 +361,7 @@ def sweep_on(
     """Measure what is left of a sealed plan: all of it, or what the rows and the journal in `folder` do not hold."""
     paying = is_paid(ground.config, ground.means)
     standing, journal = read_standing(folder, digest_json(sealed.plan), paying=paying)
-    paid = (sealed.plan.generation, standing.sessions())
+    paid = (sealed.plan.generation, max(standing.sessions(), len(read_sessions(folder / "journal.jsonl"))))
     spending = open_spending(ground.config, ground.root, ground.means, run, cancellation, paid)
     # also where no cell begins: what reads a sweep finds that it has no row
     (folder / "results.jsonl").touch()

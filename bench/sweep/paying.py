@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.agents import Agent
+from bench.arms import read_sessions
 from bench.cancellation import Cancellation
 from bench.config import Config
 from bench.errors import RunError
@@ -84,6 +85,7 @@ def open_spending(
     durable = is_paid(config, means)
     if durable:
         _refuse_forgotten(path, *paid)
+        _refuse_lost(run)
     if means.terms.calls_model:
         _refuse_other_prices(path, means.prices.digest)
     journal = Journal(path, means.prices.digest, durable=durable)
@@ -108,6 +110,17 @@ def _refuse_forgotten(path: Path, generation: int, sessions: int) -> None:
         raise RunError(
             f"{path} holds {known} sessions of generation {generation}, its rows {sessions}: it was cut or removed\n"
             "  restore it from a copy, or start a new run: rows that still hold are reused"
+        )
+
+
+def _refuse_lost(run: RunFolder) -> None:
+    """The same of all its generations, by their journals of sessions."""
+    ended = sum(len(read_sessions(path)) for path in run.path.glob("gen-*/journal.jsonl"))
+    known = sum(isinstance(entry, Reserved) for entry in read_journal(run.path / JOURNAL))
+    if known < ended:
+        raise RunError(
+            f"{run.path / JOURNAL} holds {known} sessions, of which {ended} ended by the journals of the generations: "
+            "it was cut or removed\n  restore it from a copy, or start a new run: rows that still hold are reused"
         )
 
 

@@ -31,6 +31,13 @@ class _Model(Struct, frozen=True):
     id: str | None = None
 
 
+class Limits(Struct, frozen=True):
+    """What a run limits that can be counted without a price."""
+
+    sessions: int | None = None
+    cells: int | None = None
+
+
 class SavedFacts(Struct, frozen=True):
     """What a list needs of a configuration."""
 
@@ -39,6 +46,7 @@ class SavedFacts(Struct, frozen=True):
     model: _Model
     proposer: Any = None
     generations: int = 1
+    budget: Limits = Limits()
 
 
 class ConfigFacts(Struct, frozen=True):

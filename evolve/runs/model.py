@@ -38,11 +38,12 @@ class GenerationState(Struct, frozen=True, kw_only=True):
 
 
 class SpendState(Struct, frozen=True, kw_only=True):
-    """What spend.jsonl says: dollars that sessions used (null if one does not know), and what `open` ones, whose end is
+    """What spend.jsonl says: sessions that ended, the cells of all that began, dollars that sessions used (null if one does not know), and what `open` ones, whose end is
     not written, may use or have used. A run that is not at work lost these, and counts them at that.
     """
 
     sessions: int
+    cells: int
     spent_usd: float | None
     open: int
     reserved_usd: float
@@ -52,7 +53,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     """One run. `why` explains its state; `holder` is who works on it or did last, null if nobody wrote that down.
 
     A run that is `refused` is one that this version cannot read. `unapplied` says that it promoted what no `apply`
-    took over, `promotion` what was last done with what it promoted; `last` are the newest rows, in a line each. `size` are the bytes of its folder, `objects_size` those of the artifacts that its rows name.
+    took over, `promotion` what was last done with what it promoted; `last` are the newest rows, in a line each. `beyond_budget` says that what is left to measure does not fit under the run's own limits of cells and sessions. `size` are the bytes of its folder, `objects_size` those of the artifacts that its rows name.
     """
 
     run: str
@@ -73,6 +74,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     spend: SpendState | None
     holder: Holder | None
     promotion: Literal["applied", "reverted"] | None = None
+    beyond_budget: bool = False
 
 
 class RunList(Struct, frozen=True, kw_only=True):

@@ -11,10 +11,10 @@ from bench.archive import files_of
 from bench.errors import UserError
 from bench.project import Holder, RunFolder, list_runs, read_holder
 from evolve.apply import read_records
-from evolve.runs.files import ConfigFacts, SweepFacts, read_config_facts, read_sweep, sweep_folders
+from evolve.runs.files import ConfigFacts, Limits, SweepFacts, read_config_facts, read_sweep, sweep_folders
 from evolve.runs.following import facts_line
 from evolve.runs.judging import judge
-from evolve.runs.model import RunList, RunState
+from evolve.runs.model import RunList, RunState, SpendState
 from evolve.runs.spending import read_spend
 
 Read = TypeVar("Read")
@@ -35,7 +35,10 @@ def read_run(run: RunFolder) -> RunState:
     promotion = _or_refused(lambda: _promotion(run), refusals)
     state = _state(run, holder, held, config, sweeps)
     spend = _or_refused(lambda: read_spend(run.path / "spend.jsonl"), refusals)
-    state = structs.replace(state, unapplied=bool(unapplied), spend=spend, promotion=promotion)
+    beyond = config is not None and spend is not None and _is_beyond(config.config.budget, spend, state)
+    state = structs.replace(
+        state, unapplied=bool(unapplied), spend=spend, promotion=promotion, beyond_budget=beyond
+    )
     return structs.replace(state, state="refused", why=refusals[0]) if refusals and not held else state
 
 
@@ -65,6 +68,15 @@ def _state(
         objects_size=sum(artifact.size for artifact in artifacts),
         spend=None,
         holder=holder,
+    )
+
+
+def _is_beyond(budget: Limits, spend: SpendState, state: RunState) -> bool:
+    """Whether the cells that are left need more than the run's limits leave, one session for each at the least."""
+    left = sum(each.left for each in state.generations)
+    return bool(left) and any(
+        most is not None and used + left > most
+        for most, used in ((budget.sessions, spend.sessions + spend.open), (budget.cells, spend.cells))
     )
 
 

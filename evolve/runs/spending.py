@@ -18,6 +18,7 @@ def read_spend(path: Path) -> SpendState | None:
     known = [each.amounts.picodollars for each in settled.values() if "usd" not in each.unknown]
     return SpendState(
         sessions=len(settled),
+        cells=sum(each.amounts.cells for each in entries if isinstance(each, Reserved)),
         spent_usd=sum(known) / _PICODOLLARS if len(known) == len(settled) else None,
         open=len(open_ones),
         reserved_usd=sum(each.amounts.picodollars for each in open_ones) / _PICODOLLARS,

@@ -1,5 +1,6 @@
 """What `evolve runs` says, for people. Pure."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 
@@ -7,6 +8,7 @@ from bench.archive import size_text
 from bench.exits import ExitCode
 from bench.spend import OUT_OF_BUDGET
 from evolve.runs.model import GenerationState, PruneReport, RunList, RunState, SpendState
+from evolve.words import topup_advice
 
 _HEAD = ("run", "began (UTC)", "command", "suite", "agent", "state", "decisions", "folder", "artifacts")
 _LONGEST = 60
@@ -33,7 +35,7 @@ def show_lines(run: RunState) -> list[str]:
     lines = [
         f"run {run.run} in {run.folder}",
         f"{run.state}" + (f": {run.why}" if run.why else ""),
-        f"began {_when(run)} UTC; command: {' '.join((run.command or '?', *run.overrides))}",
+        f"began {_when(run)} UTC; command: {shlex.join((run.command or '?', *run.overrides))}",
         f"suite {run.suite or '?'}, agent {_agent(run)}",
     ]
     for generation in run.generations:
@@ -79,7 +81,7 @@ def _generation_lines(state: GenerationState) -> list[str]:
     name = f"generation {state.generation}" if state.generation else "sweep"
     idea = f", idea {state.idea!r}" if state.idea else ""
     done = sum(state.statuses.values())
-    cells = "no plan yet" if state.cells is None else f"{done}/{state.cells} cells done, {state.left} left"
+    cells = "no plan yet" if state.cells is None else f"{done}/{state.cells} cells have rows, {state.left} left to measure"
     counts = ", ".join(f"{count} {status}" for status, count in state.statuses.items())
     parts = [cells, counts, f"{state.reused} reused" if state.reused else "", _cost(state)]
     lines = [f"{name}{idea}: " + "; ".join(part for part in parts if part)]
@@ -105,11 +107,22 @@ def _next(run: RunState) -> Iterator[str]:
         yield f"next: evolve runs show {run.run} --follow"
     elif run.unapplied and run.state == "finished":
         yield f"next: evolve apply {run.run}"
-    elif run.state == "interrupted" and run.holder is not None and run.holder.code == ExitCode.BUDGET:
+    elif run.state == "interrupted" and (_stopped_by_budget(run) or run.beyond_budget):
         yield OUT_OF_BUDGET
-        yield f"  {' '.join((run.command or 'evolve', *run.overrides))} budget.…"
+        yield f"  {shlex.join((run.command or 'evolve', *run.overrides))} budget.…"
+    elif run.state == "finished" and _may_be_topped_up(run):
+        yield f"next: {topup_advice(run.run, run.generations[-1].left)}"
     elif run.state == "interrupted" and run.command is not None and run.generations:
         yield f"next: {run.command} resume {run.run}"
+
+
+def _stopped_by_budget(run: RunState) -> bool:
+    return run.holder is not None and run.holder.code == ExitCode.BUDGET
+
+
+def _may_be_topped_up(run: RunState) -> bool:
+    last = run.generations[-1] if run.generations else None
+    return last is not None and last.decision == "insufficient_evidence" and last.left > 0
 
 
 def _decisions(run: RunState) -> str:

@@ -309,3 +309,28 @@ def test_a_run_does_not_go_on_with_other_prices_than_it_was_counted_by(
     assert "was counted by the prices" in capsys.readouterr().err
     prices(1)
     assert main(["resume", run.name, "--root", str(tasks.root)]) == 0
+
+
+@pytest.mark.parametrize("lost", [("spend.jsonl",), ("spend.jsonl", "results.jsonl")])
+def test_a_run_that_lost_what_it_knew_of_its_spending_does_not_go_on(
+    tasks: CellProject, capsys: pytest.CaptureFixture[str], lost: tuple[str, ...]
+) -> None:
+    assert bench(tasks, *PAID, "budget.usd=2", "budget.cell.usd=0.3", "tasks.id='t[0-2]'") == 0
+    run = folder_of(tasks)
+    (run / "results.jsonl").write_bytes(b"")
+    for name in lost:
+        (run / name).unlink()
+    capsys.readouterr()
+    assert main(["resume", run.name, "--root", str(tasks.root)]) == 2
+    assert "it was cut or removed" in capsys.readouterr().err
+
+
+def test_a_run_that_lost_how_long_it_worked_does_not_go_on_under_a_limit_of_time(
+    tasks: CellProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(tasks, "budget.wall=300", "tasks.id=t0") == 0
+    run = folder_of(tasks)
+    (run / "worked.jsonl").unlink()
+    capsys.readouterr()
+    assert main(["resume", run.name, "--root", str(tasks.root)]) == 2
+    assert "nobody can tell how long the run was at work" in capsys.readouterr().err

@@ -8,7 +8,8 @@ import pytest
 from msgspec import structs
 from spend_builders import budget, session, terms
 
-from bench.config import Config, load_config
+from bench.config import Config, load_config, saved_config
+from bench.digest import canonical_json
 from bench.errors import BudgetSpent, RunError
 from bench.project import RunFolder, remove_folder
 from bench.spend import (
@@ -145,4 +146,27 @@ def test_an_edited_line_on_a_removed_run_is_an_error_and_a_torn_one_is_cut(tmp_p
     path = tmp_path / "runs" / "pruned-spend.jsonl"
     path.write_text(path.read_text().replace('"cells":1', '"cells":0'))
     with pytest.raises(RunError, match="line 1 cannot be read: it is not what its digest says"):
+        campaign_runs(tmp_path, config(**LIMITED), terms())
+
+
+def test_a_run_whose_journal_of_spending_was_lost_is_not_taken_for_one_that_spent_nothing(
+    tmp_path: Path,
+) -> None:
+    folder = write_run(tmp_path, "20260101T000000Z-a", "spring", 0.25)
+    (folder / "gen-1").mkdir()
+    (folder / "gen-1" / "results.jsonl").write_text("{}\n")
+    (folder / JOURNAL).unlink()
+    with pytest.raises(RunError, match="nobody can tell what 20260101T000000Z-a spent"):
+        campaign_runs(tmp_path, config(**LIMITED), terms())
+
+
+def test_the_campaign_of_an_edited_configuration_is_not_believed(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, "20260101T000000Z-a", "spring", 0.25)
+    plain, composed = load_config([], root=None)
+    saved = json.loads(canonical_json(saved_config(structs.replace(plain, campaign="spring"), composed)))
+    path = folder / "config.json"
+    path.write_text(json.dumps(saved))
+    assert len(campaign_runs(tmp_path, config(**LIMITED), terms())) == 1
+    path.write_text(json.dumps({**saved, "config": {**saved["config"], "campaign": "autumn"}}))
+    with pytest.raises(RunError, match="cannot be relied on"):
         campaign_runs(tmp_path, config(**LIMITED), terms())

@@ -1,5 +1,6 @@
 """What state a run is in, whatever happened to its files, and how that is shown."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from bench.digest import canonical_json
 from bench.project import RunFolder, hold_run
 from evolve.cli import main
 from evolve.runs import RunState, read_run, read_runs
+from evolve.runs.words import show_lines
 from evolve.schemas import generated_schemas
 
 
@@ -119,6 +121,18 @@ def test_what_was_spent_and_is_reserved_is_told_of_a_run_in_progress(root: Path)
     assert (spend.sessions, spend.spent_usd, spend.reserved_usd) == (2, None, 0.0)
     path.write_bytes(b'{"entry": "opened", "schema_version": 99, "prices": "d"}\n')
     assert "schema_version 99 is not supported" in state(root).why
+
+
+def test_a_run_that_its_own_limit_keeps_from_its_end_is_not_advised_to_go_on(root: Path) -> None:
+    run = half_measured(root).path
+    entries = [{"entry": "opened", "schema_version": 1, "prices": "d"}]
+    entries += [Reserved(id=each, session=SESSION, amounts=Amounts(sessions=1)) for each in (1, 2)]
+    (run / "spend.jsonl").write_bytes(b"".join(canonical_json(each) + b"\n" for each in entries))
+    config = json.loads((run / "config.json").read_bytes())
+    for most, advised in ((4, "resume"), (3, "run it again with a higher limit")):
+        config["config"]["budget"] = {"sessions": most}
+        (run / "config.json").write_text(json.dumps(config))
+        assert advised in "\n".join(show_lines(state(root))), most
 
 
 def test_earlier_rows_that_cells_were_taken_from_are_no_cells_themselves(root: Path) -> None:
