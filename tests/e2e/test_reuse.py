@@ -72,8 +72,8 @@ def test_the_plan_says_what_could_be_reused_and_why_the_rest_not(project: Path) 
 
 
 def test_the_plan_says_what_a_test_can_reach_at_the_level_of_its_campaign(project: Path) -> None:
-    gate = ("promotion=exact", "promotion.options.endpoint=verdict_right", "campaign=weekly", "reuse=none")
-    few = run("evolve", "plan", "--json", "tasks.id=review-expiry-alerts", *gate, folder=project).json
+    gate = ("experiment=release", "promotion.options.endpoint=verdict_right", "campaign=weekly")
+    few = run("evolve", "plan", "--json", "tasks.id=review-backup-command", *gate, folder=project).json
     assert few["test"]["reach"]["exploratory"]
     assert few["test"]["reach"]["smallest"] > few["test"]["reach"]["level"] == pytest.approx(0.0304, abs=1e-4)
     assert few["test"]["no_effect"] == {"cells": few["cells"], "cost_usd": 0.0} == few["test"]["target"]
