@@ -52,7 +52,7 @@ def test_a_sweep_of_models_and_efforts_has_the_right_table_front_and_joint_verdi
 def test_the_same_points_under_two_policies_pay_no_cell_again(project: Path) -> None:
     rig = Rig(project)
     words = (*rig.words, TASKS, "repeats=2", "model=large", "effort=low")
-    axis = "promotion.options.search_alpha=0.01,0.5"
+    axis = "promotion.options.min_improvement=0.01,0.5"
     done = run("evolve", "-m", "--json", axis, *words, folder=project)
     assert done.code == 0, done.err
     first, second = done.json["points"]
