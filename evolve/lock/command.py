@@ -11,6 +11,7 @@ from bench.commandline import config_dirs
 from bench.config import read_saved_config
 from bench.exits import ExitCode
 from bench.project import RunFolder, find_project, find_run, split_generation
+from bench.suite import Suite
 from evolve.errors import LockError
 from evolve.lock.drift import drift_line, drifts
 from evolve.lock.file import read_lock
@@ -86,11 +87,11 @@ def verify(located: Located) -> LockVerified:
     )
 
 
-def drifts_since(located: Located) -> Sequence[Drift]:
-    """What is no longer as the lock says."""
+def drifts_since(located: Located, suite: Suite | None = None) -> Sequence[Drift]:
+    """What is no longer as the lock says; `suite` is that of today, if it was loaded already."""
     config = read_saved_config(located.place.run.path / "config.json")
     sealed = located.lock.sealed
-    return tuple(drifts(sealed.read, read_now(located.place, config, sealed)))
+    return tuple(drifts(sealed.read, read_now(located.place, config, sealed, suite)))
 
 
 def verified_lines(verified: LockVerified) -> list[str]:

@@ -12,7 +12,7 @@ from bench.project import RunFolder, find_run, split_generation
 from bench.sandbox import open_sandbox
 from bench.skills import read_overlay
 from bench.spend import read_prices
-from bench.suite import load_suite
+from bench.suite import Suite, load_suite
 from bench.sweep import canonical_skills, read_plan
 from evolve.lock import parts
 from evolve.lock.file import read_lock
@@ -33,11 +33,11 @@ class Place(Struct, frozen=True):
     config_dirs: tuple[Path, ...] = ()
 
 
-def read_now(place: Place, config: Config, sealed: Sealed) -> Parts:
-    """Every part of it, from the disk."""
+def read_now(place: Place, config: Config, sealed: Sealed, suite: Suite | None = None) -> Parts:
+    """Every part of it, from the disk; the suite is loaded unless it was already."""
     root, dirs = place.root, place.config_dirs
     asked: Sequence[_Reading] = (
-        (("suite", "prompt", "oracle", "environment"), _is_of_task, lambda: _suite(config, root)),
+        (("suite", "prompt", "oracle", "environment"), _is_of_task, lambda: _suite(config, root, suite)),
         (
             ("prompt",),
             lambda name: not _is_of_task(name),
@@ -94,8 +94,8 @@ def _any(_name: str) -> bool:
     return True
 
 
-def _suite(config: Config, root: Path) -> Parts:
-    suite = load_suite(config.suite, root)
+def _suite(config: Config, root: Path, loaded: Suite | None) -> Parts:
+    suite = load_suite(config.suite, root) if loaded is None else loaded
     contained = open_sandbox(config.sandbox).contains
     return parts.merged(parts.of_suite(suite), parts.of_prepared(suite, root, contained=contained))
 

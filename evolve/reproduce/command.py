@@ -16,7 +16,7 @@ from evolve.reproduce.difference import difference_lines, read_difference
 from evolve.reproduce.model import REPRODUCTION_VERSION, Reproduction, Way
 from evolve.reproduce.paying import rerun
 from evolve.reproduce.recipe import read_recipe, recipe_lines
-from evolve.reproduce.recomputing import RECORD, Recomputed, recompute_all
+from evolve.reproduce.recomputing import RECORD, Recomputed, recompute_all, suite_of
 from evolve.reproduce.replaying import Again, replay
 
 Say = Callable[[str], None]
@@ -28,8 +28,9 @@ def reproduce_command(options: argparse.Namespace, say: Say) -> ExitCode:
     located = _one(locate(options))
     config = read_saved_config(located.place.run.path / "config.json")
     observed = finished(located.place.folder / LOCK, located.lock)
-    drifts = drifts_since(located)
-    recomputed = recompute_all(located, config, observed, drifts)
+    suite = suite_of(located, config)
+    drifts = drifts_since(located, suite)
+    recomputed = recompute_all(located, config, observed, drifts, suite)
     again: Again | None = None
     if options.way == "replay":
         again = replay(options, located, config, recomputed.generation, observed)

@@ -1,16 +1,16 @@
 """What came out of a generation, computed again from what it left: artifacts, scores, rows, verdict."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from bench.arms import check_review
 from bench.config import Config
 from bench.digest import canonical_json, digest_bytes, digest_json
-from bench.errors import NotReproducible, UserError
-from bench.results import Artifact, ObjectStore, Row
+from bench.errors import NotReproducible, RunError, UserError
+from bench.results import Artifact, Damage, ObjectStore, Row
 from bench.scoring import ReviewScore
-from bench.suite import LabelOracle, load_suite
+from bench.suite import LabelOracle, Suite, load_suite
 from bench.sweep import CASSETTES
 from evolve.errors import LockError
 from evolve.gate import Promotion, read_promotion
@@ -36,14 +36,15 @@ class Recomputed(Struct, frozen=True, kw_only=True):
 
 
 def recompute_all(
-    located: Located, config: Config, observed: Observed, drifts: Iterable[Drift]
+    located: Located, config: Config, observed: Observed, drifts: Iterable[Drift], suite: Suite | None
 ) -> Recomputed:
     """Everything that follows from the run's own files. NotReproducible where they are not all there."""
     generation = judged(located, config)
     store, rows = ObjectStore(located.place.run.objects), generation.rows
-    artifacts = _whole(store, rows)
+    reviews = _reviews(config, rows)
+    left_behind = _whole(store, rows, set(reviews.values()))
     others = {drift.name for drift in drifts if drift.kind == "oracle"}
-    labels = _labels(located, config, others)
+    labels = _labels(suite, others)
     scored, left = _split(rows, labels)
     again = _rebuilt(config, located, generation)
     verdict = [*_verdict(located, generation, observed, again)]
@@ -54,11 +55,11 @@ def recompute_all(
             *drifts_of("row", {"all": observed.rows}, {"all": again.metadata.rows}),
             *drifts_of("cassette", observed.cassettes, cassettes_in(located.place.folder / CASSETTES)),
             *observed_drifts(observed, _observed(observed, rows, store)),
-            *_scores(store, config, scored, labels),
+            *_scores(scored, labels, reviews, left_behind.contents),
             *verdict,
         ),
         notes=tuple(generation_faults(config, located.place.run.id, generation)) if verdict else (),
-        artifacts=artifacts,
+        artifacts=left_behind.count,
         scored=len(scored),
         left=left,
     )
@@ -79,10 +80,26 @@ def judged(located: Located, config: Config) -> PromotedGeneration:
         raise LockError(str(error)) from error
 
 
-def _whole(store: ObjectStore, rows: Iterable[Row]) -> int:
-    """How many artifacts the rows name, once each was hashed. NotReproducible lists those that are not whole."""
+class _Left(Struct, frozen=True):
+    """How many artifacts the rows name, and the bytes of those that were wanted."""
+
+    count: int
+    contents: Mapping[str, bytes]
+
+
+def _whole(store: ObjectStore, rows: Iterable[Row], wanted: Container[str]) -> _Left:
+    """Every artifact is hashed, and read once. NotReproducible lists those that are not whole."""
     named: dict[str, Artifact] = {kept.digest: kept for row in rows for kept in row.artifacts.values()}
-    damaged = [found for each in named.values() if (found := store.damage(each)) is not None]
+    contents: dict[str, bytes] = {}
+    damaged: list[Damage] = []
+    for each in named.values():
+        try:
+            if each.digest in wanted:
+                contents[each.digest] = store.get(each.digest)
+            elif (found := store.damage(each)) is not None:
+                damaged.append(found)
+        except RunError:
+            damaged.append(store.damage(each) or Damage(each.digest, "changed"))
     if damaged:
         listed = "".join(f"\n  {each.digest} is {each.problem}" for each in damaged[:MOST_NAMED])
         more = f"\n  and {len(damaged) - MOST_NAMED} more" if len(damaged) > MOST_NAMED else ""
@@ -90,19 +107,22 @@ def _whole(store: ObjectStore, rows: Iterable[Row]) -> int:
             f"{len(damaged)} of {len(named)} artifacts of the rows are not whole in {store.folder}:{listed}{more}\n"
             "  restore them from a copy: bench store import"
         )
-    return len(named)
+    return _Left(len(named), contents)
 
 
-def _labels(located: Located, config: Config, others: Iterable[str]) -> dict[str, LabelOracle]:
-    """The hidden labels of tasks that are what they were."""
-    changed = set(others)
+def suite_of(located: Located, config: Config) -> Suite | None:
+    """The suite as it is now; None where it cannot be read, which is a drift."""
     try:
-        tasks = load_suite(config.suite, located.place.root).tasks
+        return load_suite(config.suite, located.place.root)
     except UserError:
-        return {}
+        return None
+
+
+def _labels(suite: Suite | None, changed: Container[str]) -> dict[str, LabelOracle]:
+    """The hidden labels of tasks that are what they were."""
     return {
         task.id: task.oracle
-        for task in tasks
+        for task in (() if suite is None else suite.tasks)
         if isinstance(task.oracle, LabelOracle) and f"task {task.id}" not in changed
     }
 
@@ -113,24 +133,36 @@ def _split(rows: Iterable[Row], labels: dict[str, LabelOracle]) -> tuple[list[Ro
     return ready, len(scored) - len(ready)
 
 
+def _reviews(config: Config, rows: Iterable[Row]) -> dict[tuple[str, str, int, int], str]:
+    """The digest of the review that each row was scored by, where one was left."""
+    last = {name: f"review-{arm.ordered_sessions()[-1][0]}" for name, arm in config.arms.items()}
+    found = ((row, row.artifacts.get(last.get(row.identity.arm, ""))) for row in rows)
+    return {_attempt(row): kept.digest for row, kept in found if kept is not None}
+
+
 def _scores(
-    store: ObjectStore, config: Config, rows: Iterable[Row], labels: dict[str, LabelOracle]
+    rows: Iterable[Row],
+    labels: Mapping[str, LabelOracle],
+    reviews: Mapping[tuple[str, str, int, int], str],
+    contents: Mapping[str, bytes],
 ) -> Iterator[Drift]:
     """The scores that do not follow from the review that was left."""
-    last = {name: arm.ordered_sessions()[-1][0] for name, arm in config.arms.items()}
     known: dict[
         tuple[str, str | None], ReviewScore | None
     ] = {}  # agents that are deterministic repeat themselves
     for row in rows:
-        kept = row.artifacts.get(f"review-{last.get(row.identity.arm)}")
-        task, digest = row.identity.task, None if kept is None else kept.digest
+        task, digest = row.identity.task, reviews.get(_attempt(row))
         if (task, digest) not in known:
-            content = None if digest is None else store.get(digest)
+            content = None if digest is None else contents[digest]
             known[task, digest] = check_review(labels[task], content).checks.score
         score = known[task, digest]
         if score != row.score:
             then, now = (canonical_json(each).decode() for each in (row.score, score))
             yield Drift(kind="score", name="/".join(map(str, row.key)), then=then, now=now)
+
+
+def _attempt(row: Row) -> tuple[str, str, int, int]:
+    return (*row.key, row.identity.attempt)
 
 
 def _observed(observed: Observed, rows: Iterable[Row], store: ObjectStore) -> Observed:

@@ -40,8 +40,7 @@ say(type="usage", turns=1, cost_usd=cost[key])
 
 # what every sweep of these tests is about
 WORDS = (
-    "proposer=manual", "promotion=threshold_review", "promotion.options.min_runs=1", "repeats=1", "workers=2",
-    "budget.confirm=false", "breaker=3",
+    "proposer=manual", "repeats=1", "workers=2", "promotion=threshold_review", "promotion.options.min_runs=1", "budget.confirm=false", "breaker=3",
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ _EVOLVE = "import sys; from evolve.cli import main; sys.exit(main())"
 def of_ten_thousand_rows() -> Iterator[Line]:
     """A real generation, its rows many times, each with a review and a transcript of its own."""
     with scratch() as folder:
-        _evolve(folder, "--quiet", "tasks.split=holdout")
+        _evolve(folder, "--quiet", "tasks.split=holdout", "promotion.split=all")
         root = folder / "runs" / "starter"
         run = RunFolder(next((root / "runs").glob("2*")))
         _multiply(root, run)

@@ -48,8 +48,9 @@ say(type="result", status="completed", message="")
 """
 WORDS = [
     "--quiet", "--json", "suite=starter", f"tasks.id={TASK}", "repeats=1", "generations=2", "budget=mine", "model=ours",
-    "arms=review_plugin", "arms.plugin_review.family=plugins", "agent=command", "agent.options.program=agent.py",
+    "promotion=threshold_review", "arms=review_plugin", "arms.plugin_review.family=plugins", "agent=command", "agent.options.program=agent.py",
     "agent.options.python=true", "agent.options.calls_model=true", "sandbox.options.program=bwrap", "reuse=none",
+    "promotion.split=all",
 ]  # fmt: skip
 
 
