@@ -14,7 +14,7 @@ Harm: the same test the other way round, at every point by itself and at the sam
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from evolve.gate import (
     Decision,
@@ -192,6 +192,8 @@ def _lacking(points: Sequence[PointEvidence]) -> Iterator[str]:
         evidence = each.evidence
         if evidence.stopped is not None:
             yield f"{each.label}: the sweep did not complete ({evidence.stopped})"
+        if evidence.looks is not UNSET and len(evidence.looks) > 1:
+            yield f"{each.label}: its policy may stop early, so that the joint test would not hold α (promotion.options.looks=1)"
         if evidence.drift is not None:
             yield f"{each.label}: reused rows are not what would be measured now: {evidence.drift}"
         if evidence.model is None:

@@ -156,7 +156,8 @@ def test_an_unknown_cell_counts_against_the_candidate_and_is_told_where_it_decid
 
 
 @pytest.mark.parametrize(
-    "change", [{"stopped": "breaker"}, {"drift": "it drifted"}, {"model": None}, {"pairs": ()}]
+    "change",
+    [{"stopped": "breaker"}, {"looks": (1, 2)}, {"drift": "it drifted"}, {"model": None}, {"pairs": ()}],
 )
 def test_evidence_that_no_policy_would_take_is_insufficient(change: dict[str, object]) -> None:
     good = point(1, [[WIN]] * 20)
