@@ -8,7 +8,7 @@ from bench.spend.model import PROPOSER, dollars, shown
 from bench.spend.terms import Terms
 
 # a budget is part of a run's configuration, which resume does not change
-OUT_OF_BUDGET = "its budget is used up; next: run it again with a higher limit (what was measured is reused):"
+OUT_OF_BUDGET = "its budget is used up; next: run it again with a higher limit:"
 
 
 class Account(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,13 +13,14 @@ from msgspec import Struct
 from bench.config import BudgetConfig, Config, read_saved_config
 from bench.digest import digest_json
 from bench.errors import BudgetSpent, RunError, UserError
+from bench.line_file import complete_lines
 from bench.project import RUNS, RunFolder, list_runs, recall, remember
 from bench.spend.journal import JOURNAL, read_journal
 from bench.spend.ledger import Caps, Ledger, Limit, limits_of, replay
-from bench.spend.model import NOTHING, Amounts, Unit, shown
+from bench.spend.model import NOTHING, Amounts, Reserved, Unit, shown
 from bench.spend.terms import Terms, campaign_caps
 
-_MEASURED = ("results.jsonl", "journal.jsonl")
+_ROWS = "results.jsonl"
 _MOST_NAMED = 5
 PRUNED_SPEND = "pruned-spend"
 
@@ -44,6 +46,11 @@ class _Named(Struct, frozen=True):
 
 class _Saved(Struct, frozen=True):
     config: _Named
+
+
+class _Measured(Struct, frozen=True):
+    sessions: dict[str, msgspec.Raw] = {}
+    reuse: dict[str, Any] | None = None
 
 
 def has_caps(budget: BudgetConfig) -> bool:
@@ -180,20 +187,35 @@ def _campaign_of(run: RunFolder) -> str | None:
 def _refuse_edited(path: Path, content: bytes) -> None:
     """ConfigError for values that are not those of the digest beside them; those of another version are."""
     saved = msgspec.json.decode(content)
-    if "digest" in saved and digest_json(saved["config"]) != saved["digest"]:
+    if digest_json(saved["config"]) != saved.get("digest"):
         read_saved_config(path)
 
 
 def _spent(run: RunFolder, terms: Terms) -> Amounts:
-    """RunError for a run that measured and has no journal of what that cost: its money would be spent again."""
-    measured = (path for name in _MEASURED for path in (run.path / name, *run.path.glob(f"gen-*/{name}")))
-    if not (run.path / JOURNAL).exists() and any(path.exists() and path.stat().st_size for path in measured):
+    """RunError where the journal lacks sessions that rows were paid with: their money would be spent again."""
+    path = run.path / JOURNAL
+    known = sum(isinstance(entry, Reserved) for entry in read_journal(path))
+    paid = sum(map(_sessions_behind, (run.path / _ROWS, *run.path.glob(f"gen-*/{_ROWS}"))))
+    if known < paid:
         raise RunError(
-            f"{run.path / JOURNAL} is not there, so that nobody can tell what {run.id} spent\n"
+            f"{path} holds {known} sessions, the rows {paid}, so that nobody can tell what {run.id} spent\n"
             "  restore it from a copy; or name another campaign, if what was spent is not to count"
         )
     ledger = read_ledger(run.path / JOURNAL)
     return _counted(ledger.settled, ledger.unknown, terms)
+
+
+def _sessions_behind(rows: Path) -> int:
+    """How many sessions rows were paid with; those that were taken over from an earlier run are not."""
+    if not rows.exists():
+        return 0
+    try:
+        found = [msgspec.json.decode(line, type=_Measured) for _, line in complete_lines(rows)]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RunError(
+            f"{rows} cannot be read, so that nobody can tell what was spent on it: {error}"
+        ) from error
+    return sum(len(row.sessions) for row in found if row.reuse is None)
 
 
 def _counted(settled: Amounts, unknown: Mapping[Unit, int], terms: Terms) -> Amounts:

@@ -31,7 +31,7 @@ from bench.sweep.looks import extent
 from bench.sweep.model import Plan
 
 _FEWER = "measure fewer tasks (tasks.id=…) or fewer repeats, or "
-_BEGUN = "a run keeps its limits: start a new one, where what this one measured is reused, and there "
+_BEGUN = "a run keeps its limits: start a new one (without reuse=none, what this one measured is reused), and there "
 
 
 def least_need(cells: Iterable[Cell], terms: Terms) -> Amounts:

@@ -176,9 +176,10 @@ def _worked(config: Config, root: Path, run: RunFolder | None, siblings: Sequenc
         return 0.0
     folders = [*(root / RUNS / each for each in siblings), *([run.path] if run else [])]
     for folder in folders:
-        if (folder / SPEND).exists() and not (folder / WORKED).exists():
+        kept = folder / WORKED
+        if (folder / SPEND).exists() and not (kept.exists() and kept.stat().st_size):
             raise RunError(
-                f"{folder / WORKED} is not there, so that nobody can tell how long the run was at work\n"
+                f"{kept} is not there, or empty, so that nobody can tell how long the run was at work\n"
                 "  restore it from a copy, or start a new run: rows that still hold are reused"
             )
     return sum(map(read_worked, folders))

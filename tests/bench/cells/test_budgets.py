@@ -330,7 +330,7 @@ def test_a_run_that_lost_how_long_it_worked_does_not_go_on_under_a_limit_of_time
 ) -> None:
     assert bench(tasks, "budget.wall=300", "tasks.id=t0") == 0
     run = folder_of(tasks)
-    (run / "worked.jsonl").unlink()
+    (run / "worked.jsonl").write_bytes(b"")
     capsys.readouterr()
     assert main(["resume", run.name, "--root", str(tasks.root)]) == 2
     assert "nobody can tell how long the run was at work" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from msgspec import structs
 from spend_builders import budget, session, terms
 
 from bench.config import Config, load_config, saved_config
-from bench.digest import canonical_json
+from bench.digest import canonical_json, digest_json
 from bench.errors import BudgetSpent, RunError
 from bench.project import RunFolder, remove_folder
 from bench.spend import (
@@ -37,7 +37,9 @@ def write_run(
 ) -> Path:
     folder = root / "runs" / name
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps({"schema": "config/1", "config": {"campaign": campaign}}))
+    values = {"campaign": campaign}
+    saved = {"schema": "config/1", "digest": digest_json(values), "config": values}
+    (folder / "config.json").write_text(json.dumps(saved))
     journal = Journal(folder / JOURNAL, "p", durable=False)
     ceiling = Amounts(picodollars=picodollars(usd), sessions=1, cells=1)
     journal.append(Reserved(id=1, session=session(), amounts=ceiling))
@@ -149,13 +151,23 @@ def test_an_edited_line_on_a_removed_run_is_an_error_and_a_torn_one_is_cut(tmp_p
         campaign_runs(tmp_path, config(**LIMITED), terms())
 
 
+@pytest.mark.parametrize("lost", ["the file", "its content", "its entries"])
 def test_a_run_whose_journal_of_spending_was_lost_is_not_taken_for_one_that_spent_nothing(
-    tmp_path: Path,
+    tmp_path: Path, lost: str
 ) -> None:
     folder = write_run(tmp_path, "20260101T000000Z-a", "spring", 0.25)
     (folder / "gen-1").mkdir()
-    (folder / "gen-1" / "results.jsonl").write_text("{}\n")
-    (folder / JOURNAL).unlink()
+    (folder / "gen-1" / "results.jsonl").write_text(
+        '{"sessions": {"work": {}}}\n{"sessions": {"work": {}}, "reuse": {}}\n'
+    )
+    assert len(campaign_runs(tmp_path, config(**LIMITED), terms())) == 1
+    path = folder / JOURNAL
+    if lost == "the file":
+        path.unlink()
+    else:
+        path.write_bytes(
+            b"".join(path.read_bytes().splitlines(keepends=True)[: 1 if lost == "its entries" else 0])
+        )
     with pytest.raises(RunError, match="nobody can tell what 20260101T000000Z-a spent"):
         campaign_runs(tmp_path, config(**LIMITED), terms())
 
@@ -167,6 +179,8 @@ def test_the_campaign_of_an_edited_configuration_is_not_believed(tmp_path: Path)
     path = folder / "config.json"
     path.write_text(json.dumps(saved))
     assert len(campaign_runs(tmp_path, config(**LIMITED), terms())) == 1
-    path.write_text(json.dumps({**saved, "config": {**saved["config"], "campaign": "autumn"}}))
-    with pytest.raises(RunError, match="cannot be relied on"):
-        campaign_runs(tmp_path, config(**LIMITED), terms())
+    edited = {**saved, "config": {**saved["config"], "campaign": "autumn"}}
+    for content in (edited, {name: value for name, value in edited.items() if name != "digest"}):
+        path.write_text(json.dumps(content))
+        with pytest.raises(RunError, match="cannot be relied on"):
+            campaign_runs(tmp_path, config(**LIMITED), terms())
