@@ -8,6 +8,8 @@ from msgspec import Struct
 from bench.gateway.model import Ceiling, TokenUsage
 from bench.gateway.purse import Hold, Refused
 
+_PICODOLLARS = 10**12
+
 
 class Tariff(Protocol):
     """How a limit counts; whole numbers, so that sums are exact."""
@@ -78,6 +80,10 @@ class Limit(Struct, frozen=True):
     most: int
     tariff: Tariff
 
+    def shown(self, amount: int) -> str:
+        """An amount for people: picodollars in dollars, anything else as it is counted."""
+        return f"${amount / _PICODOLLARS:.4f}" if self.name.endswith("usd") else str(amount)
+
 
 class Allowance:
     """Pays up to its limits. Settled and held amounts together never pass one of them: what nobody measured, and
@@ -106,9 +112,10 @@ class Allowance:
             self._limits, amounts, self._held, self._settled, strict=True
         ):
             if held + settled + amount > limit.most:
+                used, free = limit.shown(settled), limit.shown(held)
                 return Refused(
-                    f"the budget is exhausted: {limit.name} is {limit.most}, {settled} are used and {held} held, "
-                    f"and this request may cost {amount}"
+                    f"the budget is exhausted: {limit.name} is {limit.shown(limit.most)}, {used} are used and "
+                    f"{free} held, and this request may cost {limit.shown(amount)}"
                 )
         self._held = [held + amount for held, amount in zip(self._held, amounts, strict=True)]
         return _Held(self, amounts)

@@ -63,7 +63,10 @@ def ask(pair: PairEvidence, evidence: Evidence, parameters: TestingParameters) -
     repeats = planned_repeats(tasks, deterministic=evidence.deterministic)
     endpoint = endpoint_named(parameters.endpoint)
     campaign = evidence.campaign
-    schedule = (repeats,) if evidence.looks is UNSET or evidence.deterministic else tuple(evidence.looks)
+    # a sweep that was stopped early has no repeat yet of which a task knows both arms
+    schedule = (
+        (max(repeats, 1),) if evidence.looks is UNSET or evidence.deterministic else tuple(evidence.looks)
+    )
     return Question(
         endpoint=endpoint,
         samples=sample(ranked_tasks(tasks, endpoint), endpoint, repeats),

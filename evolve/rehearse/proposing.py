@@ -58,7 +58,6 @@ def rehearse_proposing(
         with open_watcher(sys.stderr, quiet=True, stream=None) as watcher:
             proposer.propose(
                 Setting(
-                    root=ground.root,
                     run=run.id,
                     specs=ground.config.skills,
                     incumbents=canonical,

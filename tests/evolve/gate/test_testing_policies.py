@@ -223,6 +223,25 @@ def test_an_incomplete_sweep_is_insufficient_whatever_it_shows(name: str) -> Non
     assert search(name).decide(outcomes(CLEAR, stopped="deadline")).decision == "insufficient_evidence"
 
 
+@BOTH
+@pytest.mark.parametrize("left", [None, "incumbent", "candidate"])
+def test_a_sweep_that_was_stopped_before_any_pair_was_measured_is_insufficient(
+    name: str, left: str | None
+) -> None:
+    made = outcomes(CLEAR, stopped="cancelled")
+    (only,) = made.pairs
+    gone: dict[str, Any] = {arm: None for arm in ("incumbent", "candidate") if arm != left}
+    for spared in (0, 1):  # one task may have begun
+        tasks = tuple(
+            each if number < spared else msgspec.structs.replace(each, **gone)
+            for number, each in enumerate(only.tasks)
+        )
+        early = msgspec.structs.replace(made, pairs=(msgspec.structs.replace(only, tasks=tasks),))
+        for deterministic in (False, True):
+            evidence_ = msgspec.structs.replace(early, deterministic=deterministic)
+            assert search(name).decide(evidence_).decision == "insufficient_evidence"
+
+
 def test_a_cost_that_nobody_knows_is_no_zero() -> None:
     unknown = with_rows(
         outcomes(CLEAR), "candidate", lambda _, row: msgspec.structs.replace(row, cost_usd=None)
