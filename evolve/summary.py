@@ -135,7 +135,7 @@ def offer_lines(pending: Judgement, ideas: Sequence[str], root: Path, commands: 
         ways = [f"  release it:     {release}   (a test on the tasks that are held out)"]
     return [
         f"Run {pending.run} promoted {', '.join(map(repr, ideas))} on the skills as they are now,",
-        "and nobody has applied it yet. It is offered before anything new is proposed:",
+        "and it is not applied. It is offered before anything new is proposed:",
         f"  read it:        {report}",
         *ways,
         f"  build on it:    {again} proposer.unapplied=build_on",

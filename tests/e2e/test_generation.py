@@ -46,7 +46,7 @@ def test_the_next_run_offers_the_promotion_before_it_proposes_anything_new(tmp_p
     second = run("evolve", folder=tmp_path)
     assert second.code == 0
     assert first["run"] in second.out
-    assert "nobody has applied it yet" in second.out
+    assert "it is not applied" in second.out
     assert sorted(runs.iterdir()) == before
 
 
