@@ -11,10 +11,10 @@ from bench.arms.model import Session
 from bench.arms.session import (
     TRANSCRIPT_BYTES,
     Grant,
-    confined_environment,
+    environment_of,
     limits_of,
     read_artifact,
-    write_home,
+    start_of,
 )
 from bench.cancellation import Cancellation
 from bench.config import Config
@@ -64,7 +64,7 @@ def run_outside(
         return _session(crew, errand, folder, layout, Grant(seconds=allowance.seconds), cancellation), b""
     owner = Owner(cell=allowance.reserved.session.arm, task="", session=errand.name)
     with open_line(access, owner, folder, layout, allowance.ceiling) as line:
-        grant = Grant(seconds=allowance.seconds, way=line.way)
+        grant = Grant(seconds=allowance.seconds, way=line.way, limit=line.limit)
         ran = _session(crew, errand, folder, layout, grant, cancellation)
     return line.measured(ran)
 
@@ -84,17 +84,14 @@ def _session(
     crew: Crew, errand: Errand, folder: Path, layout: Layout, grant: Grant, cancellation: Cancellation
 ) -> Session:
     request = _request(crew, errand, layout, grant)
-    started = crew.agent.command(request, layout)
-    write_home(folder / "home", started.home)
-    variables = confined_environment(layout, OpenedEnvironment())
-    search = ":".join((*started.search, variables["PATH"]))
+    started = start_of(crew.agent, request, folder, layout, grant)
     parser = crew.agent.parser(request)
     result = crew.sandbox.run(
         Command(
             argv=(*grant.prefix, *started.argv),
             stdin=started.stdin,
             directory=layout.workspace,
-            environment={**variables, "PATH": search, **started.environment},
+            environment=environment_of(layout, OpenedEnvironment(), started),
             mounts=(
                 *_mounts(folder, layout, errand),
                 *started.mounts,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from bench.agents import SessionCommand, SessionRequest, SkillPlace
+from bench.agents import Agent, SessionCommand, SessionRequest, SkillPlace
 from bench.arms.model import LARGEST_ARTIFACT, Session
 from bench.arms.places import Place
 from bench.arms.tools import OpenedTool, open_tools
@@ -76,10 +76,7 @@ def run_session(
     tools = open_tools(bench, arm, task, place.layout)
     opened = bench.environments.open(task.environment)
     request = structs.replace(_request(bench, arm, task, place, session, tools), way=grant.way)
-    started = bench.agent.command(request, place.layout)
-    if started.turns is not None and grant.limit is not None:
-        grant.limit(started.turns)
-    write_home(place.folder / "home", started.home)
+    started = start_of(bench.agent, request, place.folder, place.layout, grant)
     parser = bench.agent.parser(request)
     argv = (*grant.prefix, *started.argv)
     result = bench.sandbox.run(
@@ -87,7 +84,7 @@ def run_session(
             argv=counting(argv) if place.layout.contained and spec.kind == "work" else argv,
             stdin=started.stdin,
             directory=place.layout.workspace,
-            environment=_environment(place.layout, opened, started),
+            environment=environment_of(place.layout, opened, started),
             mounts=(
                 *_mounts(bench, arm, task, place, spec),
                 *opened.mounts,
@@ -114,14 +111,25 @@ def run_session(
     )
 
 
-def _environment(layout: Layout, opened: OpenedEnvironment, started: SessionCommand) -> dict[str, str]:
+def start_of(
+    agent: Agent, request: SessionRequest, folder: Path, layout: Layout, grant: Grant
+) -> SessionCommand:
+    """How the agent is started in a folder: its home is written there, its turns are limited where it cannot do so."""
+    started = agent.command(request, layout)
+    if started.turns is not None and grant.limit is not None:
+        grant.limit(started.turns)
+    _write_home(folder / "home", started.home)
+    return started
+
+
+def environment_of(layout: Layout, opened: OpenedEnvironment, started: SessionCommand) -> dict[str, str]:
     """What every command gets, and what the agent needs beside it."""
     variables = confined_environment(layout, opened)
     search = ":".join((*started.search, variables["PATH"]))
     return {**variables, "PATH": search, **started.environment}
 
 
-def write_home(home: Path, files: Mapping[str, bytes]) -> None:
+def _write_home(home: Path, files: Mapping[str, bytes]) -> None:
     """Put the files that an agent's home begins with into it."""
     for name, content in files.items():
         path = home / name

@@ -144,7 +144,9 @@ def read_plan(folder: Path) -> MultirunPlan:
             f"{path} cannot be read: {error}\n  restore it from a copy, or start again with the same words"
         ) from error
     if plan.schema_version != MULTIRUN_VERSION:
-        raise RunError(f"{path}: schema_version {plan.schema_version} is not supported, only 1 is")
+        raise RunError(
+            f"{path}: schema_version {plan.schema_version} is not supported, only {MULTIRUN_VERSION} is"
+        )
     return plan
 
 

@@ -105,6 +105,8 @@ def _replaying(located: Located, config: Config, observed: Observed, named: str 
         budget=BudgetConfig(confirm=False),
         reuse=structs.replace(config.reuse, source="none"),
     )
+    if named is not None and not Path(named).is_dir():
+        raise NotReproducible(f"--cassettes {named}: there is no such folder")
     if not create_agent(config.agent, located.place.root).calls_model:
         return free
     folder = located.place.folder / CASSETTES if named is None else Path(named).resolve()

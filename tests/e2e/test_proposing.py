@@ -1,4 +1,4 @@
-"""`evolve proposer=agent` with the real Claude Code: only its model is scripted."""
+"""`evolve proposer=agent` with the real Claude Code and codex: only their model is scripted."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.gateway import read_cassettes
 from bench.spend import PROPOSER, Reserved, Settled, read_journal
-from tests.e2e.agent_dialects import HAIKU
+from tests.e2e.agent_dialects import CODEX, HAIKU
 from tests.e2e.agent_rig import PLANTED, USAGE, files_with, rules, says
 from tests.e2e.commands import run
 from tests.e2e.real_agents import Driven, real_agent
@@ -79,3 +79,23 @@ def test_claude_code_reads_the_evidence_and_its_overlay_is_measured_and_promoted
         assert not any(word in each for each in requests), word
         assert not files_with(project.proposing, word.encode()), word
     drove(Driven("claude_code", claude.version, 1, used["requests"]))
+
+
+def test_codex_that_goes_on_and_on_gets_no_more_than_its_turns(
+    tmp_path: Path, drove: Callable[[Driven], None]
+) -> None:
+    project = ProposingProject(tmp_path)
+    replies = rules({"session": "propose"}, *[says(CODEX.call("shell", "true"))] * 6)
+    (project.root / "script.json").write_text(json.dumps({"schema": "script/1", "replies": replies}))
+    codex = real_agent("codex")
+    own = [
+        "proposer=agent", "agent@proposer.agent=codex", f"proposer.agent.options.program={codex.executable}",
+        "proposer.agent.options.max_turns=2", "model@proposer.model=gpt_5_5", "proposer.model.upstream=scripted",
+        "proposer.model.script=script.json",
+    ]  # fmt: skip
+    done = run("evolve", "--quiet", *project.plain, *own, folder=project.root, more=PLANTED)
+    assert done.code == 1, done.err
+    assert "Traceback" not in done.err
+    answered = read_cassettes(project.proposing / "cassettes")
+    assert len(list(answered)) == 2
+    drove(Driven("codex", codex.version, 1, 2))

@@ -68,4 +68,7 @@ def test_the_picture_stands_alone_and_says_what_it_leaves_out() -> None:
 
 @pytest.mark.parametrize("dots", [[], [dot("a", 0.0, True)]])
 def test_a_picture_of_nothing_or_of_what_costs_nothing_can_be_drawn(dots: list[Dot]) -> None:
-    ET.fromstring(picture(dots, "x"))
+    root = ET.fromstring(picture(dots, "x"))
+    assert root.tag.endswith("svg")
+    # one for each dot, and one for its role in the legend
+    assert sum(each.tag.endswith("circle") for each in root.iter()) == 2 * len(dots)
